@@ -1,0 +1,1 @@
+"""One module per credit rule; its file name is its name."""

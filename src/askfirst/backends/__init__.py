@@ -1,0 +1,1 @@
+"""One module per way to sample and train; its file name is its name."""

@@ -1,0 +1,54 @@
+"""The token format of the backends that have no tokenizer: six bytes of UTF-8 a token.
+
+A token below 256 is a mark: the end, a role, or whatever the backend gives a meaning from `FIRST_FREE` on.
+Every other token is up to six bytes read as a big-endian number behind a leading byte 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from askfirst.errors import BackendFault
+from askfirst.values import Message
+
+END = 0
+ROLES = {"system": 1, "user": 2, "assistant": 3}
+FIRST_FREE = 16
+FIRST_TEXT = 256
+BYTES_PER_TOKEN = 6
+
+
+def pack(text: str) -> tuple[int, ...]:
+    """Text as tokens."""
+    body = text.encode()
+    pieces = (body[i : i + BYTES_PER_TOKEN] for i in range(0, len(body), BYTES_PER_TOKEN))
+    return tuple(int.from_bytes(b"\x01" + piece) for piece in pieces)
+
+
+def unpack(token_ids: Iterable[int]) -> str:
+    """The text of the tokens; marks are dropped, and a character cut by the token budget becomes U+FFFD."""
+    pieces = []
+    for token in token_ids:
+        if token >= FIRST_TEXT:
+            number = int(token)
+            pieces.append(number.to_bytes((number.bit_length() + 7) // 8)[1:])
+    return b"".join(pieces).decode("utf-8", errors="replace")
+
+
+def chat(messages: Sequence[Message]) -> tuple[int, ...]:
+    """A chat as tokens, ready for the assistant's reply. Raises BackendFault for an unknown role."""
+    ids: list[int] = []
+    for message in messages:
+        if message.role not in ROLES:
+            raise BackendFault(f"no role is called {message.role!r}", hint=f"known: {', '.join(ROLES)}")
+        ids += [ROLES[message.role], *pack(message.content)]
+    return (*ids, ROLES["assistant"])
+
+
+def messages_of(token_ids: Sequence[int]) -> list[Message]:
+    """The chat that the tokens spell; the open assistant turn at the end is left out."""
+    names = {mark: role for role, mark in ROLES.items()}
+    starts = [i for i, token in enumerate(token_ids) if token in names]
+    ends = [*starts[1:], len(token_ids)]
+    found = [Message(names[token_ids[a]], unpack(token_ids[a + 1 : b])) for a, b in zip(starts, ends, strict=True)]
+    return found[:-1] if found and found[-1].role == "assistant" and not found[-1].content else found

@@ -1,0 +1,76 @@
+"""What this backend takes for granted about a model, tried once on it before anything depends on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers.cache_utils import Cache
+
+from askfirst.backends.hf import cache as caches
+from askfirst.backends.hf.batching import MicroBatch
+from askfirst.backends.hf.network import SUPPORTED, Network
+from askfirst.backends.hf.trainer import predicting_states
+from askfirst.errors import ModelError
+from askfirst.values import Row
+
+# Largest mean difference of logits, relative to their spread: rounding, with room; a wrong mask or
+# position is off by a good part of the spread.
+RELATIVE_TOLERANCE = {torch.float32: 1e-3, torch.bfloat16: 0.1}
+LENGTH, CUT = 12, 7
+
+
+def check(network: Network) -> None:
+    """Compare our ways through the model with its own plain forward pass on a short sequence.
+
+    Turns prefix sharing off where only that differs; raises ModelError where nothing can be relied on.
+    """
+    vocabulary = int(network.config.vocab_size)
+    ids = np.random.Generator(np.random.Philox(key=1)).integers(0, vocabulary, LENGTH)
+    row = torch.from_numpy(ids).to(network.device).unsqueeze(0)
+    with torch.no_grad():
+        plain = network.model(input_ids=row, use_cache=False).logits[0].float()
+        hidden = network.hidden(row, torch.arange(LENGTH, device=row.device).unsqueeze(0), None, None)[0]
+        if not _agree(network, network.logits(hidden), plain):
+            raise _unsupported(network, "its logits are not a linear map of its last hidden states")
+        if not _agree(network, _token_by_token(network, row), plain[CUT - 1 :]):
+            raise _unsupported(network, "decoding with a key-value cache gives other logits than a full pass")
+        network.shares_prefixes = _agree(network, _shared(network, ids), plain[CUT - 1 : -1])
+
+
+def _token_by_token(network: Network, row: Tensor) -> Tensor:
+    """Logits from position CUT − 1 on, by the sampler's path: prefill, then one token at a time, with a padded slot."""
+    filled = caches.empty(network.layers)
+    positions = torch.arange(LENGTH, device=row.device).unsqueeze(0)
+    states = [network.hidden(row[:, :CUT], positions[:, :CUT], None, filled)[:, -1]]
+    pad = 3
+    slots = [caches.SlotLayer(1, LENGTH + pad, x.keys, x.values) for x in filled.layers]
+    for slot, layer in zip(slots, filled.layers, strict=True):
+        slot.put(0, CUT + pad, layer.keys, layer.values, 1)
+    cache = Cache(layers=slots)
+    mask = torch.arange(LENGTH + pad, device=row.device).unsqueeze(0) >= pad
+    for i in range(CUT, LENGTH):
+        seen = mask[:, : i + pad + 1]
+        ready = seen[:, None, None, :] if network.takes_ready_mask else seen
+        states.append(network.hidden(row[:, i : i + 1], positions[:, i : i + 1], ready, cache)[:, 0])
+    return network.logits(torch.cat(states))
+
+
+def _shared(network: Network, ids: np.ndarray) -> Tensor:
+    """Logits at positions CUT − 1 … LENGTH − 2 by the trainer's path, beside a row with a shorter prefix."""
+    tokens = tuple(ids.tolist())
+    masks = [np.arange(LENGTH) >= CUT, np.arange(LENGTH - 2) >= CUT - 2]
+    none = np.zeros(0)
+    rows = [Row(ids, masks[0], none, none, none), Row(ids[2:], masks[1], none, none, none)]
+    head = tokens[: CUT - 1]
+    batch = MicroBatch((0, 1), (head, head[2:]), (0, 1), (tokens[CUT - 1 :], tokens[CUT - 1 :]))
+    return network.logits(predicting_states(network, batch, rows)[: LENGTH - CUT])
+
+
+def _agree(network: Network, ours: Tensor, plain: Tensor) -> bool:
+    tolerance = RELATIVE_TOLERANCE[next(network.model.parameters()).dtype]
+    return bool((ours - plain).abs().mean() <= tolerance * plain.std())
+
+
+def _unsupported(network: Network, why: str) -> ModelError:
+    return ModelError(f"{type(network.model).__name__} is not supported: {why}", hint=SUPPORTED)

@@ -1,0 +1,103 @@
+"""From a model name to weights and tokenizer: nano, smollm2-135m, a local folder, or a hub id."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from askfirst.backends.hf import smollm
+from askfirst.errors import ModelError
+
+NANO = Path(__file__).parents[2] / "models" / "nano"
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model with frozen weights, its tokenizer and its end tokens."""
+
+    model: Any
+    tokenizer: Any
+    end_ids: tuple[int, ...]
+
+
+def default_cache() -> Path:
+    """Where converted models are kept unless told otherwise."""
+    return Path.home() / ".cache" / "askfirst" / "models"
+
+
+def load(name: str, dtype: str, cache: Path) -> Loaded:
+    """Load by name onto the first CUDA device, or the CPU. Raises ModelError with what to do next."""
+    if dtype not in DTYPES:
+        raise ModelError(f"dtype is {dtype!r}", hint=f"choose one of: {', '.join(DTYPES)}")
+    source = resolve(name, cache)
+    with quiet():
+        try:
+            # Code that a model brings along is never run.
+            tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+            model = AutoModelForCausalLM.from_pretrained(
+                source, dtype=DTYPES[dtype], trust_remote_code=False, attn_implementation=_attention(source)
+            )
+        except (OSError, ValueError, KeyError) as error:
+            raise ModelError(
+                f"the model does not load: {str(error).strip().splitlines()[0]}", where=name,
+                hint="name a folder with config.json, safetensors and a tokenizer, or a hub id that is reachable",
+            ) from error  # fmt: skip
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    return Loaded(model, tokenizer, end_ids(model))
+
+
+def resolve(name: str, cache: Path) -> str:
+    """The folder or hub id behind a name; builds the cached folder of `smollm2-135m` where it is missing."""
+    if name == "nano":
+        if not (NANO / "model.safetensors").is_file():
+            raise ModelError("the nano model is not in this installation", hint="reinstall the package")
+        return str(NANO)
+    if name == smollm.NAME:
+        return str(smollm.folder(cache))
+    if (Path(name) / "config.json").is_file():
+        return name
+    if Path(name).is_dir() or not _HUB_ID.fullmatch(name):
+        raise ModelError(
+            f"no model is called {name!r}",
+            hint=f"choose nano, {smollm.NAME}, a folder with config.json, or a hub id such as owner/model",
+        )
+    return name
+
+
+def end_ids(model: Any) -> tuple[int, ...]:
+    """The tokens at which the model's own settings end generation."""
+    found = getattr(model.generation_config, "eos_token_id", None)
+    if found is None:
+        found = getattr(model.config, "eos_token_id", None)
+    return tuple(found) if isinstance(found, list | tuple) else () if found is None else (int(found),)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Within this context transformers prints neither progress bars nor warnings."""
+    logging = transformers.utils.logging
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _attention(source: str) -> str:
+    config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False).get_text_config()
+    # The fused kernel cannot cap attention logits (Gemma 2).
+    return "sdpa" if getattr(config, "attn_logit_softcapping", None) is None else "eager"

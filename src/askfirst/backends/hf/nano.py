@@ -1,0 +1,228 @@
+"""The model `nano`: a Llama of about 2.7 M weights for the reply protocol alone, and its training from scratch.
+
+Its tokenizer holds the fixed parts of a reply as one token each, so that a reply is about 20 tokens,
+and the choice of intent is one token. Its chat template drops the system message: the model knows one
+protocol and needs no explanation of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import Tensor, nn
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from askfirst import store
+from askfirst.backends.hf.chat import Chat
+from askfirst.errors import InputError
+from askfirst.replies import PAYLOADS, SLOTS
+from askfirst.values import Message
+
+PAD, USER, ASSISTANT, END = SPECIAL = ("<|pad|>", "<|user|>", "<|assistant|>", "<|end|>")
+TEMPLATE = (
+    "{% for message in messages %}"
+    "{% if message['role'] == 'user' %}{{ '<|user|>' + message['content'] }}"
+    "{% elif message['role'] == 'assistant' %}{{ '<|assistant|>' + message['content'] + '<|end|>' }}"
+    "{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+)
+Pair = tuple[Sequence[Message], str]
+
+
+@dataclass(frozen=True, slots=True)
+class NanoShape:
+    """Sizes of the model."""
+
+    vocabulary: int = 2048
+    hidden: int = 192
+    layers: int = 6
+    heads: int = 6
+    key_value_heads: int = 2
+    mlp: int = 512
+    context: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class NanoTraining:
+    """How to train from scratch: AdamW, linear warm-up, cosine decay to a tenth of `lr`."""
+
+    steps: int
+    batch: int = 64
+    lr: float = 3e-3
+    warmup: int = 50
+    weight_decay: float = 0.05
+    prompt_weight: float = 0.15  # of a prompt token's loss beside a reply token's 1: reading helps copying
+    bf16: bool = False
+    buckets: int = 8  # batches drawn together and sorted by length
+    seed: int = 0
+
+
+def glue() -> tuple[str, ...]:
+    """The fixed parts of replies and prompts, as one JSON writer puts them; each becomes one token."""
+    parts = ['{"spokenText": "', '"}}', "on-screen elements:\n", "\n\nuser said: ", "user said: "]
+    for intent, fields in PAYLOADS.items():
+        first, *others = fields
+        parts.append(f'", "intent": "{intent}", "payload": {{"{first}": "')
+        parts += [f'", "{name}": "' for name, kind in fields.items() if name in others and kind is str]
+    parts += [f'", "topic": "{slot}"}}}}' for slot in SLOTS]
+    parts += ['", "args": {}}}', '", "args": {"', '"}}}', '", "argument": "', '": "', '", "']
+    parts += [f"[{n}] " for n in range(1, 10)]
+    return tuple(dict.fromkeys(parts))
+
+
+def make_tokenizer(texts: Iterable[str], vocabulary: int = 2048) -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer learnt from texts; any text comes back from its tokens exactly."""
+    fixed = glue()
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    core.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary - len(fixed),
+        special_tokens=list(SPECIAL),
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    core.train_from_iterator(_without(texts, fixed), trainer)
+    core.add_tokens([AddedToken(part, normalized=False, special=False) for part in fixed])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, pad_token=PAD, eos_token=END, chat_template=TEMPLATE, clean_up_tokenization_spaces=False
+    )
+
+
+def make_model(tokenizer: Any, shape: NanoShape, seed: int) -> LlamaForCausalLM:
+    """A model with random weights drawn from `seed`, fp32."""
+    config = LlamaConfig(
+        vocab_size=-(-len(tokenizer) // 64) * 64,
+        hidden_size=shape.hidden,
+        intermediate_size=shape.mlp,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.key_value_heads,
+        max_position_embeddings=shape.context,
+        tie_word_embeddings=True,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    # The library draws from torch's own generator; its state is put back afterwards.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return LlamaForCausalLM(config)
+
+
+def create_nano(texts: Iterable[str], seed: int, shape: NanoShape | None = None) -> tuple[Any, Any]:
+    """An untrained (model, tokenizer); the tokenizer is learnt from `texts`."""
+    shape = shape or NanoShape()
+    tokenizer = make_tokenizer(texts, shape.vocabulary)
+    return make_model(tokenizer, shape, seed), tokenizer
+
+
+def train_nano(
+    model: Any,
+    tokenizer: Any,
+    pairs: Iterable[Pair],
+    settings: NanoTraining,
+    progress: Callable[[int, float], None] | None = None,
+) -> float:
+    """Train all weights on (chat, reply) pairs in place; returns the last step's loss in nats per weighted token.
+
+    `pairs` must hold at least steps × batch items; `progress` gets (step, loss). Raises InputError when they run out.
+    """
+    chat = Chat(tokenizer, "nano")
+    optimizer = torch.optim.AdamW(_decayed(model, settings.weight_decay), lr=settings.lr, betas=(0.9, 0.95))
+    batches = _batches(chat, iter(pairs), settings)
+    model.train()
+    loss_value = math.nan
+    for step in range(settings.steps):
+        try:
+            ids, weights = next(batches)
+        except StopIteration:
+            raise InputError(f"the training pairs ran out at step {step} of {settings.steps}") from None
+        for group in optimizer.param_groups:
+            group["lr"] = settings.lr * learning_rate_factor(step, settings)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=settings.bf16):
+            logits = model(input_ids=ids[:, :-1], use_cache=False).logits
+        losses = nn.functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten(), reduction="none")
+        loss = (losses * weights[:, 1:].flatten()).sum() / weights[:, 1:].sum()
+        optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        loss_value = float(loss.detach())
+        if progress is not None:
+            progress(step, loss_value)
+    model.eval()
+    return loss_value
+
+
+def learning_rate_factor(step: int, settings: NanoTraining) -> float:
+    """Share of the peak learning rate at a step: linear warm-up, then cosine down to 0.1."""
+    if step < settings.warmup:
+        return (step + 1) / settings.warmup
+    done = (step - settings.warmup) / max(1, settings.steps - settings.warmup)
+    return 0.1 + 0.45 * (1 + math.cos(math.pi * done))
+
+
+def save_nano(model: Any, tokenizer: Any, folder: Path, build: str) -> str:
+    """Write the model as bf16 with its tokenizer and nano.json; returns the sha256 of the weights.
+
+    `build` is the command that made it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    model.to(torch.bfloat16).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    parameters = sum(p.numel() for p in model.parameters())
+    record = {"version": 1, "build": build, "weights_sha256": digest, "parameters": parameters}
+    store.write_json(folder / "nano.json", record)
+    return digest
+
+
+def _without(texts: Iterable[str], fixed: Sequence[str]) -> Iterator[str]:
+    """The texts without the parts that are tokens already: merges are spent on words."""
+    longest_first = sorted(fixed, key=len, reverse=True)
+    for text in texts:
+        rest = text
+        for part in longest_first:
+            rest = rest.replace(part, "\n")
+        yield rest
+
+
+def _decayed(model: Any, weight_decay: float) -> list[dict[str, Any]]:
+    """Weight decay on matrices only, as is usual."""
+    matrices = [p for p in model.parameters() if p.ndim > 1]
+    others = [p for p in model.parameters() if p.ndim <= 1]
+    return [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+
+
+def _batches(chat: Chat, pairs: Iterator[Pair], settings: NanoTraining) -> Iterator[tuple[Tensor, Tensor]]:
+    """Padded ids and loss weights (batch, length). Pairs of similar length share a batch; batches come shuffled."""
+    order = store.generator("nano batches", settings.seed)
+    while drawn := list(islice(pairs, settings.batch * settings.buckets)):
+        rows = [(chat.encode(tuple(messages)), chat.encode_reply(reply)) for messages, reply in drawn]
+        rows.sort(key=lambda row: len(row[0]) + len(row[1]))
+        full = [rows[i : i + settings.batch] for i in range(0, len(rows), settings.batch)]
+        for i in order.permutation(len(full)):
+            if len(full[i]) == settings.batch:
+                yield _pad(full[i], chat.tokenizer.pad_token_id, settings.prompt_weight)
+
+
+def _pad(rows: list[tuple[tuple[int, ...], tuple[int, ...]]], pad: int, prompt_weight: float) -> tuple[Tensor, Tensor]:
+    """Padding goes to the right, where causal attention never looks, and weighs nothing."""
+    length = max(len(prompt) + len(reply) for prompt, reply in rows)
+    ids = torch.full((len(rows), length), pad)
+    weights = torch.zeros(len(rows), length)
+    for i, (prompt, reply) in enumerate(rows):
+        end = len(prompt) + len(reply)
+        ids[i, :end] = torch.tensor(prompt + reply)
+        weights[i, : len(prompt)] = prompt_weight
+        weights[i, len(prompt) : end] = 1.0
+    return ids, weights

@@ -1,0 +1,95 @@
+"""What a training step learns from: which scenarios, and the rows made of their rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from askfirst import kl
+from askfirst.errors import EnvironmentFault
+from askfirst.plan import OptimiserSection, Plan, TrainSection, clear_scenarios
+from askfirst.store import generator, seed_from
+from askfirst.values import Floats, Group, Row, Scenario
+
+
+def draw_scenarios(env: ModuleType, plan: Plan, seed: int, step: int) -> list[Scenario]:
+    """The scenarios of a step: ambiguous ones, and the plan's share of clear ones, many of them their twins.
+
+    Raises EnvironmentFault when the environment returns another mix than was asked for.
+    """
+    total, clear = plan.train.scenarios_per_step, clear_scenarios(plan)
+    name = seed_from(seed, "batch", step)
+    mix = env.CLEAR_MIX
+    shares = np.array(list(mix.values()), dtype=np.float64)
+    counts = generator(name, "strata").multinomial(clear, shares / shares.sum())
+    wanted = {stratum: float(n) for stratum, n in zip(mix, counts, strict=True) if n}
+    chosen = list(env.scenarios("train", total - clear, name, {"ambiguous": 1.0}))
+    if clear:
+        chosen += env.scenarios("train", clear, name, wanted)
+    fraction = sum(not s.ambiguous for s in chosen) / len(chosen)
+    low, high = plan.env.clear_fraction
+    if len(chosen) != total or not low - 1e-9 <= fraction <= high + 1e-9:
+        raise EnvironmentFault(
+            f"step {step}: {len(chosen)} scenarios with {fraction:.0%} clear; "
+            f"the plan wants {total} with {low:.0%} to {high:.0%}",
+            where=env.__name__,
+        )
+    return chosen
+
+
+def make_rows(groups: Sequence[Group], credit: ModuleType, params: Mapping[str, Any]) -> list[Row]:
+    """One row per rollout, in the order of groups and rollouts, with its group's advantages on every sampled token."""
+    rows: list[Row] = []
+    for group in groups:
+        advantages = credit.advantages(group.rewards, params)  # (G,)
+        for rollout, advantage in zip(group.rollouts, advantages, strict=True):
+            prompt, reply = rollout.trajectory.segments
+            ids = np.array(prompt.token_ids + reply.token_ids, dtype=np.int64)
+            mask = np.zeros(len(ids), dtype=bool)
+            mask[len(prompt.token_ids) :] = True
+            sampler = np.zeros(len(ids))
+            sampler[mask] = reply.logprobs
+            rows.append(Row(ids, mask, sampler, np.zeros(0), np.where(mask, advantage, 0.0)))
+    return rows
+
+
+def with_reference(rows: Sequence[Row], reference: Sequence[Floats], train: TrainSection) -> list[Row]:
+    """The rows with reference logprobs; a KL penalty placed in the reward is taken off the advantages here."""
+    changed = []
+    for row, logprobs in zip(rows, reference, strict=True):
+        advantages = row.advantages
+        if train.kl.place == "reward":
+            advantages = np.where(row.mask, advantages + kl.penalty(row.sampler_logprobs, logprobs, train.kl.beta), 0.0)
+        changed.append(replace(row, reference_logprobs=logprobs, advantages=advantages))
+    return changed
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """The weight of each row's tokens in the loss, from the masks of the whole optimiser step."""
+
+    rows: tuple[float, ...]
+
+
+def scales(rows: Sequence[Row], optimiser: OptimiserSection, max_tokens: int) -> Scales:
+    """token_mean 1/Σn, sequence_mean 1/(N·nᵢ), fixed 1/(N·L_max), sum 1 (rl-literature names in docs/training.md)."""
+    lengths = [int(row.mask.sum()) for row in rows]
+    total, count = sum(lengths), len(rows)
+    match optimiser.normaliser:
+        case "token_mean":
+            return Scales((1.0 / total,) * count)
+        case "sequence_mean":
+            return Scales(tuple(1.0 / (count * n) for n in lengths))
+        case "fixed":
+            return Scales((1.0 / (count * max_tokens),) * count)
+        case "sum":
+            return Scales((1.0,) * count)
+
+
+def moves(row: Row) -> bool:
+    """Whether any advantage of the row is not zero; the test is on advantages, not on the spread of rewards."""
+    return bool(np.any(row.advantages != 0.0))

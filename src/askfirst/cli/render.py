@@ -1,0 +1,128 @@
+"""Events as lines for people, or as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from askfirst.events import Event
+from askfirst.plan import Plan
+from askfirst.store import plain
+
+EDGE = 5  # steps averaged at either end of a variant's line
+
+
+def json_listener(event: Event) -> None:
+    """One JSON line for each event."""
+    body = plain(event)
+    print(json.dumps({k: v for k, v in body.items() if v not in ("", {})}, ensure_ascii=False), flush=True)
+
+
+class Human:
+    """A listener that keeps one progress line for the running variant and prints one for each that is done."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.console = Console(highlight=False, soft_wrap=True)
+        self.steps: list[dict[str, Any]] = []
+        self.evaluated: dict[str, Any] = {}
+        self.progress = Progress(
+            TextColumn("{task.fields[verb]:<9} {task.description}"),
+            BarColumn(bar_width=16),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[words]}"),
+            TimeElapsedColumn(),
+            TextColumn("eta"),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=True,
+        )
+        self.task: TaskID | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Show an event."""
+        show = getattr(self, f"_{event.kind}", None)
+        if show is not None:
+            show(event)
+
+    def line(self, verb: str, text: str) -> None:
+        """Print a line that begins with a verb."""
+        self.console.print(f"{verb:<9} {text}", markup=False)
+
+    def close(self) -> None:
+        """Take the progress line away."""
+        self.progress.stop()
+
+    def _plan(self, event: Event) -> None:
+        self.line("plan", event.text)
+
+    def _gates(self, event: Event) -> None:
+        self.line("gates", event.text)
+
+    def _warmstart(self, event: Event) -> None:
+        values = event.values
+        self._advance("warm", event.name, values["step"], values["steps"], f"loss {values['loss']:.3f}")
+
+    def _step(self, event: Event) -> None:
+        values = dict(event.values)
+        if self.task is None:
+            self.steps = []
+        self.steps.append(values)
+        self._advance("train", event.name, values["step"], values["steps"], self._words())
+
+    def _words(self) -> str:
+        first, last = self.steps[:EDGE], self.steps[-EDGE:]
+        parts = []
+        for label, key in (("strict", "strict_pass"), ("asks when unclear", "ask_when_unclear"), ("asks when clear", "ask_when_clear")):
+            ends = [_mean(steps, key) for steps in (first, last)]
+            if None not in ends:
+                parts.append(f"{label} {ends[0]:.2f} → {ends[1]:.2f}")
+        return " · ".join(parts)
+
+    def _finished(self, event: Event) -> None:
+        seconds = sum(s["seconds"] for s in self.steps)
+        self._done()
+        self.line("train", f"{event.name}  {self._words()}   {int(seconds) // 60}:{int(seconds) % 60:02d}")
+        self.steps = []
+
+    def _evaluated(self, event: Event) -> None:
+        if not event.name.startswith(("base", "warmstart")):
+            return
+        if event.name.startswith("warmstart"):
+            self._done()
+        v = event.values
+        self.line("dev", f"{event.name}: ambiguous {v['ambiguous_pass']:.0%} · asks when clear {v['false_ask']:.0%} · clear {v['clear_pass']:.0%}")
+
+    def _select(self, event: Event) -> None:
+        v = event.values
+        self.line("select", f"{event.name} (dev {v['metric']} {v['value']:.2f}, informative {v['informative_fraction']:.2f})")
+
+    def _sealed(self, event: Event) -> None:
+        base, treated = event.values["base"], event.values["treated"]
+        names = (("ambiguous", "ambiguous_pass"), ("out of scope", "out_of_scope_pass"), ("destructive", "destructive_pass"))
+        parts = [f"{word} {base[m]:.0%} → {treated[m]:.0%}" for word, m in names if m in treated]
+        count = "once" if event.values["opening"] == 1 else f"{event.values['opening']} times"
+        self.line("sealed", f"opened {count}: " + " · ".join(parts))
+
+    def _verdict(self, event: Event) -> None:
+        self.line("verdict", f"{event.name} — {event.text}")
+        self.line("", event.values["limits"])
+
+    def _advance(self, verb: str, name: str, done: int, total: int, words: str) -> None:
+        if self.task is None:
+            self.task = self.progress.add_task(name, total=total, verb=verb, words=words)
+            self.progress.start()
+        self.progress.update(self.task, completed=done, words=words)
+
+    def _done(self) -> None:
+        if self.task is not None:
+            self.progress.remove_task(self.task)
+            self.task = None
+
+
+def _mean(steps: list[dict[str, Any]], key: str) -> float | None:
+    values = [s[key] for s in steps if s.get(key) is not None]
+    return sum(values) / len(values) if values else None

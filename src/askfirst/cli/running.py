@@ -1,0 +1,97 @@
+"""`askfirst run` and `askfirst plan`."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from askfirst import plan as plans
+from askfirst import plugins
+from askfirst.cli.places import secret_places
+from askfirst.cli.render import Human, json_listener
+from askfirst.errors import InputError, Interrupted
+from askfirst.plan import Plan
+from askfirst.runfolder import RunFolder
+from askfirst.values import GateStatus
+
+
+def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool, as_json: bool) -> None:
+    """Run a plan into a folder and exit with its verdict's code."""
+    from askfirst import matrix
+    from askfirst.report.page import write_report
+
+    plan = plans.load(plan_file, overrides)
+    folder = RunFolder(out)
+    if folder.lock.is_file() and not folder.verdict.is_file() and not resume:
+        raise InputError("the folder holds an unfinished run", where=str(out), hint="--resume goes on with it; --out names another")
+    human = None if as_json else Human(plan)
+    listen = json_listener if human is None else human
+    job = matrix.Run(
+        plan, folder, plan_file.read_text("utf-8"), overrides, secret_places(plan, plan_file), listen, stop_on_interrupt()
+    )
+    try:
+        result = matrix.run(job)
+    except Interrupted as stopped:
+        raise Interrupted(stopped.message, hint=f"askfirst run {plan_file} --out {out} --resume") from None
+    finally:
+        if human is not None:
+            human.close()
+    page = write_report(out)
+    if human is not None:
+        human.line("look", str(page))
+    raise SystemExit(0 if result.decision == "SHIP" else 1)
+
+
+def stop_on_interrupt() -> Callable[[], bool]:
+    """A function that turns true after Ctrl-C; a second Ctrl-C stops at once."""
+    pressed: list[bool] = []
+
+    def note(number: int, frame: object) -> None:
+        pressed.append(True)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        print("\nstopping after this step; press Ctrl-C again to stop at once", flush=True)
+
+    signal.signal(signal.SIGINT, note)
+    return lambda: bool(pressed)
+
+
+def describe(plan_file: Path, overrides: tuple[str, ...], *, as_json: bool) -> None:
+    """Print what a plan will do and whether it can decide."""
+    from askfirst import gates
+
+    plan = plans.load(plan_file, overrides)
+    check_names(plan)
+    decidable = gates.decidability(plan)
+    if as_json:
+        print(json.dumps({"plan_sha256": plans.plan_hash(plan), "plan": plan.model_dump(mode="json"), "power": decidable.measured}))
+        return
+    human = Human(plan)
+    human.line("plan", plan_line(plan))
+    human.line("", f"{rollouts_of(plan):,} rollouts; {plan.evaluation.dev_items} dev and {plan.evaluation.sealed_items} sealed items")
+    human.line("decide", decidable.reason)
+    human.line("hash", plans.plan_hash(plan))
+    if decidable.status is GateStatus.FAILED:
+        raise SystemExit(1)
+
+
+def check_names(plan: Plan) -> None:
+    """Resolve every plugin name of a plan. Raises PluginError."""
+    for kind, name in (
+        ("envs", plan.env.name), ("rewards", plan.reward.name), ("backends", plan.model.backend),
+        ("advantages", plan.train.advantage), ("losses", plan.train.loss), *(("rewards", r) for r in plan.reward.report),
+    ):  # fmt: skip
+        plugins.load(kind, name)
+
+
+def plan_line(plan: Plan) -> str:
+    """The plan in one line."""
+    arms, seeds = len(plan.arm), len(plan.matrix.seeds)
+    return f"{plan.title} · {plan.model.name} · {arms} arm{'s' * (arms > 1)} × {seeds} seed{'s' * (seeds > 1)}"
+
+
+def rollouts_of(plan: Plan) -> int:
+    """How many rollouts the plan samples in training."""
+    per = [plans.arm_plan(plan, a.name).train for a in plan.arm]
+    return len(plan.matrix.seeds) * sum(t.steps * t.scenarios_per_step * t.group_size for t in per)

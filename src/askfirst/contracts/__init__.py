@@ -1,0 +1,1 @@
+"""What every plugin of a kind must satisfy, as plain functions that raise."""

@@ -1,0 +1,170 @@
+"""What every backend must satisfy, on a freshly opened policy; each function raises BackendFault.
+
+`prompts` are chats. Functions that train change the policy they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from askfirst.errors import BackendFault
+from askfirst.policy import Completion, Policy, SampleRequest, Sampling, StepSettings, UpdateResult
+from askfirst.values import Floats, Message, Row
+
+Prompts = Sequence[Sequence[Message]]
+SEEDS = (11, 12, 13)
+SETTINGS = StepSettings(lr=0.01)
+
+
+def replies_round_trip(policy: Policy, replies: Sequence[str]) -> None:
+    """Decoding an encoded reply gives the reply."""
+    for reply in replies:
+        found = policy.decode(policy.encode_reply(reply))
+        if found != reply:
+            raise BackendFault(f"reply {reply!r} comes back as {found!r}", where=policy.name)
+
+
+def completions_depend_on_prompt_and_seed(policy: Policy, prompts: Prompts, sampling: Sampling) -> None:
+    """Alone, repeated, or in another order and company, the same prompt and seed give the same completion."""
+    requests = [SampleRequest(policy.encode(prompt), SEEDS) for prompt in prompts]
+    together = policy.sample(requests, sampling)
+    turned = [SampleRequest(request.prompt_ids, request.seeds[::-1]) for request in requests[::-1]]
+    backwards = [group[::-1] for group in policy.sample(turned, sampling)[::-1]]
+    alone = [[policy.sample([replace(r, seeds=(s,))], sampling)[0][0] for s in r.seeds] for r in requests]
+    for name, other in (("in another order", backwards), ("alone", alone)):
+        if _tokens(together) != _tokens(other):
+            raise BackendFault(f"completions sampled {name} differ", where=policy.name)
+
+
+def sampled_logprobs_recomputed(policy: Policy, prompts: Prompts, sampling: Sampling) -> float:
+    """The sampler's logprobs are the policy's own; returns the mean gap in nats."""
+    rows = sampled_rows(policy, prompts, sampling)
+    found = policy.logprobs(rows)
+    gaps = [np.abs(lp - row.sampler_logprobs)[row.mask] for lp, row in zip(found, rows, strict=True)]
+    gap = float(np.concatenate(gaps).mean())
+    if not gap <= policy.logprob_tolerance:
+        raise BackendFault(
+            f"sampled and recomputed logprobs differ by {gap} nats on average, allowed {policy.logprob_tolerance}",
+            where=policy.name,
+        )
+    if any((lp[~row.mask] != 0.0).any() for lp, row in zip(found, rows, strict=True)):
+        raise BackendFault("logprobs off the mask must be exactly 0", where=policy.name)
+    return gap
+
+
+def starts_at_the_reference(policy: Policy, prompts: Prompts, sampling: Sampling) -> None:
+    """Before any training the policy is its reference, to the bit."""
+    rows = sampled_rows(policy, prompts, sampling)
+    if not _same(policy.logprobs(rows), policy.logprobs(rows, reference=True)):
+        raise BackendFault("a fresh policy differs from its reference", where=policy.name)
+
+
+def first_ratio_is_one(policy: Policy, prompts: Prompts, sampling: Sampling) -> None:
+    """The logprobs at which a step takes its gradient are those that `logprobs` gave before it, to the bit."""
+    rows = sampled_rows(policy, prompts, sampling)
+    before = policy.logprobs(rows)
+    if not _same(before, _update(policy, rows, SETTINGS).logprobs):
+        raise BackendFault("the first ratio of a step is not exactly 1", where=policy.name)
+
+
+def reward_raises_likelihood(policy: Policy, prompts: Prompts, sampling: Sampling, settings: StepSettings) -> None:
+    """One step on a single rewarded completion makes it likelier and leaves the reference where it was."""
+    row = max(sampled_rows(policy, prompts, sampling), key=lambda r: -float(r.sampler_logprobs.sum()))
+    reference = policy.logprobs([row], reference=True)
+    before = float(policy.logprobs([row])[0].sum())
+    _update(policy, [replace(row, advantages=row.mask.astype(np.float64))], settings)
+    after = float(policy.logprobs([row])[0].sum())
+    if not after > before:
+        raise BackendFault(f"a rewarded completion went from {before} to {after} nats", where=policy.name)
+    if not _same(reference, policy.logprobs([row], reference=True)):
+        raise BackendFault("training moved the reference", where=policy.name)
+
+
+def nothing_to_learn_moves_nothing(policy: Policy, prompts: Prompts, sampling: Sampling) -> None:
+    """Zero advantages, an empty mask or a learning rate of 0 leave every weight as it was."""
+    rows = sampled_rows(policy, prompts, sampling)
+    before = policy.fingerprint()
+    flat = [replace(row, advantages=np.zeros(row.mask.shape)) for row in rows]
+    blind = [_without_mask(row) for row in rows]
+    cases = (
+        ("zero advantages", flat, SETTINGS),
+        ("an empty mask", blind, SETTINGS),
+        ("lr 0", rows, StepSettings(lr=0.0)),
+    )
+    for name, given, settings in cases:
+        result = _update(policy, given, settings)
+        if policy.fingerprint() != before:
+            raise BackendFault(f"a step with {name} moved the weights", where=policy.name)
+        if name != "lr 0" and result.grad_norm != 0.0:
+            raise BackendFault(f"a step with {name} has a gradient of norm {result.grad_norm}", where=policy.name)
+
+
+def value_ignores_order(policy: Policy, prompts: Prompts, sampling: Sampling, tolerance: float) -> None:
+    """The value and the gradient norm of a step do not depend on how its rows are ordered."""
+    rows = sampled_rows(policy, prompts, sampling)
+    still = StepSettings(lr=0.0)
+    forward, backward = _update(policy, rows, still), _update(policy, rows[::-1], still)
+    gap = max(abs(forward.value - backward.value), abs(forward.grad_norm - backward.grad_norm))
+    if not gap <= tolerance:
+        raise BackendFault(f"the order of the rows moves value or gradient by {gap}", where=policy.name)
+
+
+def save_and_load(policy: Policy, other: Policy, folder: Path, prompts: Prompts, sampling: Sampling) -> None:
+    """What `other`, opened like `policy`, loads samples and learns on bitwise as the policy that was saved."""
+    rows = sampled_rows(policy, prompts, sampling)
+    learns = policy.trainable_parameters > 0
+    if learns:
+        _update(policy, rows, SETTINGS)
+    policy.save(folder)
+    other.load(folder)
+    if policy.fingerprint() != other.fingerprint():
+        raise BackendFault("the fingerprint does not survive save and load", where=policy.name)
+    requests = [SampleRequest(policy.encode(prompt), SEEDS) for prompt in prompts]
+    if policy.sample(requests, sampling) != other.sample(requests, sampling):
+        raise BackendFault("sampling after load differs", where=policy.name)
+    if learns:
+        _update(policy, rows, SETTINGS)
+        _update(other, rows, SETTINGS)
+        if policy.fingerprint() != other.fingerprint():
+            raise BackendFault("the optimiser state does not survive save and load", where=policy.name)
+
+
+def sampled_rows(policy: Policy, prompts: Prompts, sampling: Sampling) -> list[Row]:
+    """One row for each prompt and seed, with advantages +1 and −1 in turn."""
+    requests = [SampleRequest(policy.encode(prompt), SEEDS) for prompt in prompts]
+    groups = policy.sample(requests, sampling)
+    pairs = [(r.prompt_ids, c) for r, group in zip(requests, groups, strict=True) for c in group]
+    return [row(prompt, completion, 1.0 - 2.0 * (i % 2)) for i, (prompt, completion) in enumerate(pairs)]
+
+
+def row(prompt_ids: Sequence[int], completion: Completion, advantage: float) -> Row:
+    """A prompt and its completion as a training row with the same advantage on every sampled token."""
+    before = len(prompt_ids)
+    mask = np.arange(before + len(completion.token_ids)) >= before
+    sampler = np.concatenate([np.zeros(before), np.array(completion.logprobs, dtype=np.float64)])
+    ids = np.array([*prompt_ids, *completion.token_ids], dtype=np.int64)
+    return Row(ids, mask, sampler, np.zeros(0), np.where(mask, advantage, 0.0))
+
+
+def _update(policy: Policy, rows: Sequence[Row], settings: StepSettings) -> UpdateResult:
+    def objective(index: int, logprobs: Floats) -> tuple[float, Floats]:
+        weights = np.where(rows[index].mask, -rows[index].advantages, 0.0)
+        return float((weights * logprobs).sum()), weights
+
+    return policy.update(rows, objective, settings)
+
+
+def _without_mask(row: Row) -> Row:
+    return replace(row, mask=np.zeros(row.mask.shape, dtype=np.bool_), sampler_logprobs=np.zeros(row.mask.shape))
+
+
+def _tokens(groups: Sequence[Sequence[Completion]]) -> list[list[tuple[int, ...]]]:
+    return [[completion.token_ids for completion in group] for group in groups]
+
+
+def _same(left: Sequence[Floats], right: Sequence[Floats]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(left, right, strict=True))

@@ -1,0 +1,1 @@
+"""One module per environment; its file name is its name."""

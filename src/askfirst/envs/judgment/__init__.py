@@ -1,0 +1,60 @@
+"""Act, answer, refuse, confirm or ask: one spoken request to a desktop assistant, one reply.
+
+The request may lack something (who, when, what text, how much, which app, which item), several things on the screen may
+be meant, a pronoun may refer to nothing, or the whole may be vague: then the right reply is one question. Every such
+request has a clear twin that differs only in what was missing. The rest of a batch is clear by itself.
+
+Frames and open-class values (people, titles, topics, errands, occasions, sayings, places, dates and times, amounts)
+each belong to exactly one split. App names, nouns of element kinds, label suffixes, verbs and function words are
+closed classes and shared by all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from askfirst.envs.judgment._fixtures import read_fixture, read_suite, write_fixture
+from askfirst.envs.judgment._prompts import system_prompt
+from askfirst.envs.judgment._replies import demonstrations
+from askfirst.envs.judgment._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, STRATA, TOPICS, scenarios
+from askfirst.replies import parse_action
+from askfirst.values import Action, Message, Scenario
+
+VERSION = "1"
+MAX_TURNS = 1
+__all__ = [
+    "CLEAR_MIX",
+    "EVALUATION_MIX",
+    "FAMILIES",
+    "MAX_TURNS",
+    "STRATA",
+    "SYSTEM_PROMPT",
+    "TOPICS",
+    "VERSION",
+    "demonstrations",
+    "parse",
+    "read_fixture",
+    "read_suite",
+    "scenarios",
+    "start",
+    "step",
+    "system_prompt",
+    "write_fixture",
+]
+SYSTEM_PROMPT = system_prompt("compact")
+
+
+def start(scenario: Scenario) -> tuple[Message, ...]:
+    """What the policy is shown first: the scenario's opening."""
+    return scenario.opening
+
+
+def parse(text: str) -> Action:
+    """A reply as an action; Invalid where it breaks the protocol."""
+    return parse_action(text)
+
+
+def step(scenario: Scenario, messages: Sequence[Message]) -> Message | None:
+    """The environment's next message after a reply: none, an episode is a single turn."""
+    del scenario, messages
+    return None

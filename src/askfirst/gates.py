@@ -1,0 +1,151 @@
+"""Gates before a run: each measures something and compares it with what the plan or the contract allows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+import numpy as np
+
+from askfirst import plugins
+from askfirst.audit import audit
+from askfirst.batches import draw_scenarios, make_rows
+from askfirst.contracts.rewards import SelfTestReport, self_test
+from askfirst.decide import power
+from askfirst.errors import GateFailed
+from askfirst.plan import KlSection, Plan, arm_plan
+from askfirst.policy import Policy, StepSettings
+from askfirst.rollout import Draw, Scorer, Stage, rollouts
+from askfirst.steps import Method, Objective
+from askfirst.values import FrozenMap, GateResult, GateStatus, Scenario
+
+AUDITED_TRAIN = 4000
+POWER_WANTED = 0.8
+
+
+def check(results: Sequence[GateResult]) -> None:
+    """Raise GateFailed when a gate failed or could not be verified."""
+    bad = [r for r in results if r.status in (GateStatus.FAILED, GateStatus.UNVERIFIED)]
+    if bad:
+        raise GateFailed("; ".join(f"gate {r.name} {r.status}: {r.reason}" for r in bad))
+
+
+def _result(name: str, holds: bool, measured: float | str, bound: float | str, reason: str) -> GateResult:
+    return GateResult(name, GateStatus.PASSED if holds else GateStatus.FAILED, measured, bound, reason)
+
+
+def reward_self_test(names: Sequence[str], params: FrozenMap) -> tuple[GateResult, list[SelfTestReport]]:
+    """Every reward that the run computes holds against its own attacks and passes its honest cases."""
+    reports = [self_test(plugins.load("rewards", names[0]), params)]
+    base = params.get("base")
+    others = dict.fromkeys([*([base] if base else []), *names[1:]])
+    reports += [self_test(plugins.load("rewards", name), FrozenMap()) for name in others]
+    attacks, honest = sum(r.attacks for r in reports), sum(r.honest for r in reports)
+    broken = [b for r in reports for b in r.broken]
+    reason = f"{attacks} attacks held, {honest} honest passed" if not broken else f"{len(broken)} broken, first: {broken[0]}"
+    return _result("self-test", not broken, len(broken), 0, reason), reports
+
+
+def contamination(env: ModuleType, plan: Plan, dev: Sequence[Scenario]) -> GateResult:
+    """No dev item shares its text, template or slot values with what training will draw.
+
+    The sealed split is not opened for this; its disjointness is a contract of the environment.
+    """
+    steps = min(plan.train.steps, max(1, AUDITED_TRAIN // (plan.train.scenarios_per_step * len(plan.matrix.seeds))))
+    train = [s for seed in plan.matrix.seeds for step in range(steps) for s in draw_scenarios(env, plan, seed, step)]
+    found = audit(train, dev)
+    words = f"none of {found.items} dev items in {found.train} training draws"
+    if found.unauditable:
+        words += f" ({found.unauditable} too short to compare by tokens)"
+    if found.overlaps:
+        first = found.overlaps[0]
+        words = f"{len(found.overlaps)} overlaps, first: {first.method} {first.detail!r} of {first.item}"
+    return _result("contamination", not found.overlaps, len(found.overlaps), 0, words)
+
+
+def decidability(plan: Plan) -> GateResult:
+    """The rule that decides can say yes to the effect that the plan wants to see."""
+    clear = round(plan.evaluation.sealed_items * plan.evaluation.clear_fraction)
+    items = {"ambiguous_pass": plan.evaluation.sealed_items - clear}
+    counts = {m: items.get(m, plan.evaluation.sealed_items) for m in plan.ship}
+    powers = power(plan, counts)
+    if not powers:
+        return GateResult("decidability", GateStatus.NOT_APPLICABLE, "", POWER_WANTED, "no absolute rule in the plan")
+    lowest = min(powers.values())
+    reason = f"power {lowest:.2f} for +{plan.decision.effect * 100:.0f} points"
+    if lowest < POWER_WANTED:
+        reason += f", wanted {POWER_WANTED}: more sealed items or a larger effect"
+    return _result("decidability", lowest >= POWER_WANTED, round(lowest, 4), POWER_WANTED, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class MicroRun:
+    """What one small step showed: how sampler and trainer agree, that gradients flow, and what it cost."""
+
+    gap_nats: float
+    grad_norm: float
+    moved: bool
+    sample_seconds: float
+    update_seconds: float
+    rollouts: int
+
+
+def micro_run(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scenario]) -> MicroRun:
+    """Sample a few groups and take a step at learning rate 0 with made-up advantages: nothing may change."""
+    before = policy.fingerprint()
+    method = Method.of(plan.train.model_copy(update={"kl": KlSection()}))
+    scorer = Scorer.named(plan.reward.name, plan.reward.params)
+    began = time.perf_counter()
+    batch = rollouts(stage, policy, scorer, scenarios, Draw(0, -1, plan.train.group_size))
+    middle = time.perf_counter()
+    rows = make_rows(batch.groups, method.credit, plan.train.advantage_params)
+    rows = [replace(r, advantages=np.where(r.mask, 1.0 - 2.0 * (i % 2), 0.0)) for i, r in enumerate(rows)]
+    result = policy.update(rows, Objective(method, rows, [1.0 / len(rows)] * len(rows), True), StepSettings(0.0))
+    gaps = [np.abs(lp - r.sampler_logprobs)[r.mask] for lp, r in zip(result.logprobs, rows, strict=True)]
+    return MicroRun(
+        gap_nats=float(np.mean(np.concatenate(gaps))),
+        grad_norm=result.grad_norm,
+        moved=policy.fingerprint() != before,
+        sample_seconds=middle - began,
+        update_seconds=time.perf_counter() - middle,
+        rollouts=len(rows),
+    )
+
+
+def correctness(micro: MicroRun, policy: Policy, plan: Plan) -> GateResult:
+    """Sampled and recomputed logprobs agree, the adapter gets a gradient, and learning rate 0 changes nothing."""
+    tolerance = plan.train.sampling.tolerance_nats or policy.logprob_tolerance
+    ratio = float(np.exp(micro.gap_nats)) if plan.train.sampling.correction == "none" else 1.0
+    problems = [
+        f"sampler and trainer differ by {micro.gap_nats:.4f} nats a token" if micro.gap_nats > tolerance else "",
+        "no gradient reaches the adapter" if not micro.grad_norm > 0 else "",
+        "a step at learning rate 0 changed the weights" if micro.moved else "",
+    ]
+    found = [p for p in problems if p]
+    reason = "; ".join(found) or f"first ratio {ratio:.3f}, sampler within {micro.gap_nats:.1e} nats"
+    return _result("correctness", not found, micro.gap_nats, tolerance, reason)
+
+
+def feasibility(micro: MicroRun, plan: Plan) -> GateResult:
+    """The time the plan will take here, by the micro-run, against its budget."""
+    minutes = estimate_minutes(micro, plan)
+    budget = plan.budget.wall_minutes
+    return _result("feasibility", minutes <= budget, round(minutes, 1), budget, f"about {minutes:.0f} min of {budget:.0f}")
+
+
+def estimate_minutes(micro: MicroRun, plan: Plan) -> float:
+    """Wall minutes of every arm and seed: training, dev evaluations, warm start and the sealed evaluation."""
+    per_sample, per_row = micro.sample_seconds / micro.rollouts, micro.update_seconds / micro.rollouts
+    seconds = 2 * plan.evaluation.sealed_items * per_sample
+    for arm in plan.arm:
+        own = arm_plan(plan, arm.name)
+        train = own.train
+        rows = train.scenarios_per_step * train.group_size
+        evaluations = -(-train.steps // own.evaluation.every) * own.evaluation.dev_items
+        work = train.steps * rows * (per_sample + per_row * train.optimiser.epochs) + evaluations * per_sample
+        seconds += len(plan.matrix.seeds) * work
+    if plan.warmstart:
+        seconds += len(plan.matrix.seeds) * plan.warmstart.steps * plan.warmstart.batch * per_row
+    return seconds / 60

@@ -1,0 +1,1 @@
+"""One module per loss; its file name is its name."""

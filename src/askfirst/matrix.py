@@ -1,0 +1,245 @@
+"""A plan from its gates to its verdict: every arm × seed, then selection, the sealed split once, the verdict.
+
+Each phase writes its record before the next begins and is skipped when its record is there, so a run
+that was stopped anywhere goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from askfirst import gates, plugins
+from askfirst.decide import verdict
+from askfirst.errors import InputError, Interrupted
+from askfirst.evaluate import Label, evaluate, find_secret, open_sealed, openings, split_scenarios
+from askfirst.events import Event, Listener
+from askfirst.metrics import summary
+from askfirst.plan import Plan, arm_plan, lock, plan_hash
+from askfirst.policy import ModelSpec, Policy, Sampling
+from askfirst.rollout import Scorer, Stage
+from askfirst.runfolder import RunFolder
+from askfirst.selection import Candidate, Selected, select
+from askfirst.store import append_line, commit_folder, plain, read_as, read_json, seed_from, write_json, write_text
+from askfirst.train import Job, train
+from askfirst.values import EvalRecord, FrozenMap, GateResult, Verdict
+from askfirst.warmstart import warmstart
+
+DEV_SEED = seed_from("dev")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A plan with its folder, the places where its secret seed may lie, and who listens."""
+
+    plan: Plan
+    folder: RunFolder
+    plan_text: str
+    overrides: tuple[str, ...]
+    secret_places: tuple[Path, ...]
+    listen: Listener
+    stop: Callable[[], bool]
+
+    @property
+    def env(self) -> ModuleType:
+        return plugins.load("envs", self.plan.env.name)
+
+    @property
+    def stage(self) -> Stage:
+        sampling = Sampling(self.plan.train.sampling.max_tokens)
+        return Stage(self.env, self.env.system_prompt(self.plan.env.system_prompt), sampling)
+
+    @property
+    def variants(self) -> list[tuple[str, int]]:
+        return [(arm.name, seed) for arm in self.plan.arm for seed in self.plan.matrix.seeds]
+
+
+def run(job: Run) -> Verdict:
+    """Do what is left to do of a plan; returns the verdict, which then stands in the run folder.
+
+    Raises Interrupted between phases or steps when `stop` becomes true, GateFailed when a gate says no.
+    """
+    secret = find_secret(job.plan, job.secret_places)
+    freeze(job)
+    dev = split_scenarios(job.env, job.plan, "dev", DEV_SEED)
+    before_training(job, dev)
+    for arm, seed in job.variants:
+        _pause(job)
+        train_variant(job, arm, seed, dev)
+    _pause(job)
+    chosen = choose(job)
+    treated, base = sealed_records(job, chosen, secret)
+    result = verdict(job.plan, treated, base, openings(job.folder))
+    write_json(job.folder.verdict, result)
+    write_summary(job, chosen, treated, base)
+    job.listen(Event("verdict", result.decision, result.reason, FrozenMap({"limits": result.limits})))
+    return result
+
+
+def freeze(job: Run) -> None:
+    """Write the lock file, or check that the folder's lock is of the same plan and code. Raises InputError."""
+    plan = job.plan
+    named = [("envs", plan.env.name), ("rewards", plan.reward.name), ("backends", plan.model.backend)]
+    named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
+    named += [("rewards", r) for r in [plan.reward.params.get("base"), *plan.reward.report] if r]
+    sources = {f"{kind}/{name}": plugins.source_hash(plugins.load(kind, name)) for kind, name in named}
+    document = lock(plan, sources, job.overrides)
+    if not job.folder.lock.is_file():
+        write_text(job.folder.plan, job.plan_text)
+        write_json(job.folder.lock, document)
+        append_line(job.folder.ledger, {"version": 1, "event": "frozen", "plan_sha256": plan_hash(plan)})
+        return
+    found = read_json(job.folder.lock)
+    changed = [k for k in ("plan_sha256", "sources") if found.get(k) != plain(document[k])]
+    if changed:
+        raise InputError(
+            f"the folder holds a run of another plan or other code ({', '.join(changed)} differ)",
+            where=str(job.folder.root),
+            hint="choose another --out folder",
+        )
+
+
+def before_training(job: Run, dev: Sequence[object]) -> None:
+    """The gates, then the model before training on dev. Raises GateFailed; the results are kept either way."""
+    if job.folder.gates.is_file() and job.folder.base_evaluation("dev").is_file():
+        return
+    plan, stage = job.plan, job.stage
+    names = (plan.reward.name, *plan.reward.report)
+    test, reports = gates.reward_self_test(names, FrozenMap(plan.reward.params))
+    write_json(job.folder.selftest, {"version": 1, "reports": reports})
+    scenarios = split_scenarios(job.env, plan, "dev", DEV_SEED)
+    results: list[GateResult] = [test, gates.contamination(job.env, plan, scenarios), gates.decidability(plan)]
+    policy = open_policy(plan, plan.matrix.seeds[0])
+    probe = job.env.scenarios("train", 4, seed_from("micro-run"))
+    micro = gates.micro_run(policy, stage, plan, probe)
+    results += [gates.correctness(micro, policy, plan), gates.feasibility(micro, plan)]
+    job.listen(Event("plan", text=plan_line(plan, micro)))
+    timed = [r for r in results if r.name != "feasibility"]  # what depends on the clock is said, not recorded
+    write_json(job.folder.gates, {"version": 1, "results": timed})
+    job.listen(Event("gates", text=" · ".join(f"{r.name} {r.reason}" for r in results), values=FrozenMap({"results": tuple(results)})))
+    gates.check(results)
+    record = evaluate(stage, policy, scorer(plan), scenarios, Label(plan.model.name, "base", "dev"))
+    write_json(job.folder.base_evaluation("dev"), record)
+    job.listen(Event("evaluated", "base", values=FrozenMap({"step": 0, **summary(record)})))
+
+
+def plan_line(plan: Plan, micro: gates.MicroRun) -> str:
+    """The plan in one line, with the time it will take here."""
+    arms, seeds = len(plan.arm), len(plan.matrix.seeds)
+    size = f"{arms} arm{'s' * (arms > 1)} × {seeds} seed{'s' * (seeds > 1)}"
+    minutes = gates.estimate_minutes(micro, plan)
+    return f"{plan.title} · {plan.model.name} · {size} · about {max(1, round(minutes))} min on this machine"
+
+
+def open_policy(plan: Plan, seed: int) -> Policy:
+    """The plan's model, opened by its backend with adapters drawn from the seed."""
+    model = plan.model
+    spec = ModelSpec(model.name, model.lora_rank, model.lora_alpha, model.dtype)
+    policy: Policy = plugins.load("backends", model.backend).open_policy(spec, seed)
+    return policy
+
+
+def scorer(plan: Plan) -> Scorer:
+    """The plan's reward."""
+    return Scorer.named(plan.reward.name, plan.reward.params)
+
+
+def train_variant(job: Run, arm: str, seed: int, dev: Sequence[object]) -> None:
+    """Train one variant unless it is finished; arms of a seed start from the same warm-started model."""
+    folder = job.folder.variant(arm, seed)
+    if folder.run.is_file():
+        return
+    plan = arm_plan(job.plan, arm)
+    policy = open_policy(plan, seed)
+    if plan.warmstart is not None:
+        warm(job, plan, policy, seed)
+    items = tuple(split_scenarios(job.env, plan, "dev", DEV_SEED))
+    train(Job(plan, arm, seed, folder, job.stage, items), policy, job.listen, job.stop)
+
+
+def warm(job: Run, plan: Plan, policy: Policy, seed: int) -> None:
+    """Load the seed's warm start, or make it and evaluate it on dev."""
+    folder = job.folder.warmstart(seed)
+    if not folder.is_dir():
+        name = f"warmstart/seed-{seed}"
+
+        def tell(done: int, total: int, loss: float) -> None:
+            job.listen(Event("warmstart", name, values=FrozenMap({"step": done, "steps": total, "loss": loss})))
+
+        warmstart(job.stage, policy, plan, seed, tell)
+        items = split_scenarios(job.env, plan, "dev", DEV_SEED)
+        record = evaluate(job.stage, policy, scorer(plan), items, Label(plan.model.name, name, "dev"))
+        write_json(job.folder.root / "base" / f"warmstart-{seed}.json", record)
+        job.listen(Event("evaluated", name, values=FrozenMap({"step": 0, **summary(record)})))
+        commit_folder(folder, policy.save)
+    policy.load(folder)
+
+
+def choose(job: Run) -> Selected:
+    """Select a checkpoint of the treatment arm from the dev records in the manifests."""
+    if job.folder.selected.is_file():
+        return read_as(Selected, job.folder.selected)
+    chosen = select(candidates(job), job.plan.selection, job.plan.decision.treatment)
+    write_json(job.folder.selected, chosen)
+    job.listen(Event("select", f"{chosen.arm}/seed-{chosen.seed} step {chosen.step}", values=FrozenMap(plain(chosen))))
+    return chosen
+
+
+def candidates(job: Run) -> list[Candidate]:
+    """Every committed checkpoint of every variant."""
+    found = []
+    for arm, seed in job.variants:
+        folder = job.folder.variant(arm, seed)
+        for entry in read_json(folder.manifest)["entries"]:
+            path = (folder.root / entry["checkpoint"]).relative_to(job.folder.root).as_posix()
+            found.append(
+                Candidate(arm, seed, entry["step"], path, entry["fingerprint"], entry["informative_fraction"], FrozenMap(entry["dev"]))
+            )
+    return found
+
+
+def sealed_records(job: Run, chosen: Selected, secret: str) -> tuple[EvalRecord, EvalRecord]:
+    """The selected checkpoint and the model before training on the sealed split, opened at most once per run."""
+    paths = job.folder.selected_evaluation("sealed"), job.folder.base_evaluation("sealed")
+    if all(p.is_file() for p in paths):
+        return read_as(EvalRecord, paths[0]), read_as(EvalRecord, paths[1])
+    plan = arm_plan(job.plan, chosen.arm)
+    base, treated = open_policy(job.plan, chosen.seed), open_policy(plan, chosen.seed)
+    treated.load(job.folder.root / chosen.checkpoint)
+    if treated.fingerprint() != chosen.fingerprint:
+        raise InputError("the selected checkpoint is not the one that was selected", where=chosen.checkpoint)
+    opening = open_sealed(job.env, job.plan, job.folder, secret)
+    name = f"{chosen.arm}/seed-{chosen.seed}@{chosen.step}"
+    before = evaluate(job.stage, base, scorer(plan), opening.scenarios, Label(plan.model.name, "base", "sealed"))
+    after = evaluate(job.stage, treated, scorer(plan), opening.scenarios, Label(plan.model.name, name, "sealed", chosen.step))
+    write_json(paths[1], before)
+    write_json(paths[0], after)
+    values = FrozenMap({"base": summary(before), "treated": summary(after), "opening": opening.number})
+    job.listen(Event("sealed", name, values=values))
+    return after, before
+
+
+def write_summary(job: Run, chosen: Selected, treated: EvalRecord, base: EvalRecord) -> None:
+    """summary.json for programs and experiment_table.md for people; dev and sealed figures never share a table."""
+    found = candidates(job)
+    body = {
+        "version": 1,
+        "plan_sha256": plan_hash(job.plan),
+        "variants": [plain(c) for c in found],
+        "base_dev": summary(read_as(EvalRecord, job.folder.base_evaluation("dev"))),
+        "selected": chosen,
+        "sealed": {"base": summary(base), "selected": summary(treated)},
+    }
+    write_json(job.folder.summary, body)
+    lines = ["| checkpoint | ambiguous pass | asks when clear | clear pass | informative |", "|---|---|---|---|---|"]
+    for c in found:
+        shares = [c.dev["ambiguous_pass"], c.dev["false_ask"], c.dev["clear_pass"], c.informative_fraction]
+        lines.append(f"| {c.name} | " + " | ".join(f"{share:.3f}" for share in shares) + " |")
+    write_text(job.folder.table, f"# {job.plan.title}\n\nDev split, greedy.\n\n" + "\n".join(lines) + "\n")
+
+
+def _pause(job: Run) -> None:
+    if job.stop():
+        raise Interrupted("stopped between phases; everything so far is kept")

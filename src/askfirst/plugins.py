@@ -1,0 +1,72 @@
+"""From a name to a module: `load("rewards", "strict")` imports `askfirst.rewards.strict`.
+
+A file is the registration. A third party writes `theirpkg.rewards:ours`, which imports
+`theirpkg.rewards.ours`. Files whose name starts with an underscore are private helpers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+
+from askfirst.errors import PluginError
+
+# Kind → what a module of that kind must define.
+KINDS: dict[str, tuple[str, ...]] = {
+    "envs": ("VERSION", "FAMILIES", "scenarios", "start", "parse", "step", "demonstrations"),
+    "rewards": ("VERSION", "BOUNDS", "score", "ATTACKS", "HONEST"),
+    "advantages": ("NEEDS", "advantages"),
+    "losses": ("NEEDS", "loss"),
+    "stats": ("interval",),
+    "backends": ("open_policy",),
+}
+
+
+def names(kind: str) -> list[str]:
+    """The plugins of a kind that ship with the package, sorted."""
+    folder = Path(__file__).parent / _kind(kind)
+    return sorted(m.name for m in pkgutil.iter_modules([str(folder)]) if not m.name.startswith("_"))
+
+
+def load(kind: str, name: str) -> ModuleType:
+    """Import a plugin and check that it defines what its kind must.
+
+    Raises PluginError for an unknown name (listing the choices) or an incomplete module.
+    """
+    target = name.replace(":", ".") if ":" in name else f"askfirst.{_kind(kind)}.{name}"
+    if not all(part.isidentifier() for part in target.split(".")) or (":" not in name and name not in names(kind)):
+        raise PluginError(
+            f"no {kind} plugin is called {name!r}",
+            hint=f"choose one of: {', '.join(names(kind))}; or create src/askfirst/{kind}/{name}.py",
+        )
+    try:
+        module = importlib.import_module(target)
+    except (ImportError, SyntaxError) as error:
+        raise PluginError(f"{kind} plugin {name!r} does not import: {error}", where=target) from error
+    missing = [item for item in KINDS[kind] if not hasattr(module, item)]
+    if missing:
+        raise PluginError(f"{kind} plugin {name!r} must define {', '.join(missing)}", where=target)
+    return module
+
+
+def source_hash(module: ModuleType) -> str:
+    """sha256 over the plugin's source: its file, or every .py file of its package in sorted order."""
+    source = getattr(module, "__file__", None)
+    if source is None:
+        raise PluginError(f"{module.__name__} has no source file to hash")
+    path = Path(source)
+    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.relative_to(path.parent).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _kind(kind: str) -> str:
+    if kind not in KINDS:
+        raise PluginError(f"no plugin kind is called {kind!r}", hint=f"choose one of: {', '.join(KINDS)}")
+    return kind

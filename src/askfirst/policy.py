@@ -1,0 +1,109 @@
+"""The one thing with state: a model that samples, scores, learns and can be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from askfirst.values import Floats, Message, Row, StopReason
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """What to open. `dtype` is that of the frozen weights; adapters are always fp32."""
+
+    name: str
+    lora_rank: int = 16
+    lora_alpha: float = 32.0
+    dtype: str = "fp32"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """`temperature` 0 is greedy. No top-p or top-k: sampler logprobs stay those of the policy."""
+
+    max_tokens: int
+    temperature: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRequest:
+    """A prompt and one seed for each completion wanted from it."""
+
+    prompt_ids: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Sampled tokens (the end token included when it was sampled) and their logprobs in nats."""
+
+    token_ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    stop: StopReason
+
+
+# Row index and policy logprobs (T,) in, (value, d value / d logprob (T,)) out.
+Objective = Callable[[int, Floats], tuple[float, Floats]]
+
+
+@dataclass(frozen=True, slots=True)
+class StepSettings:
+    """One optimiser step: AdamW with gradient-norm clipping. `lr` is the step's own, after schedule."""
+
+    lr: float
+    grad_clip: float = 1.0
+    weight_decay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateResult:
+    """`logprobs` are those the gradient was taken at, one (T,) array a row, 0 off the mask."""
+
+    value: float
+    grad_norm: float
+    logprobs: tuple[Floats, ...]
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """What a backend's `open(spec, seed)` returns."""
+
+    name: str
+    trainable_parameters: int
+    logprob_tolerance: float  # largest mean |sampled − recomputed| in nats that is mere rounding
+
+    def encode(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens of a chat, ready for the assistant's reply."""
+
+    def encode_reply(self, text: str) -> tuple[int, ...]:
+        """Tokens of a reply as the policy would have sampled it, the end token included."""
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Text of sampled tokens, without the end token."""
+
+    def sample(self, requests: Sequence[SampleRequest], sampling: Sampling) -> list[list[Completion]]:
+        """Completions in the order of requests and seeds. A completion depends on its prompt and seed only."""
+
+    def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
+        """Logprobs (T,) at each masked token; of the policy, or of the reference (adapter off)."""
+
+    def update(self, rows: Sequence[Row], objective: Objective, settings: StepSettings) -> UpdateResult:
+        """One optimiser step on Σ objective over the rows."""
+
+    def anchor(self) -> None:
+        """From here on the reference is the policy as it stands, and the optimiser starts afresh.
+
+        Before the first call the reference is the model as opened (adapter off).
+        """
+
+    def save(self, folder: Path) -> None:
+        """Write adapter, reference and optimiser state into an existing folder."""
+
+    def load(self, folder: Path) -> None:
+        """Read back what `save` wrote; sampling afterwards is bitwise the same."""
+
+    def fingerprint(self) -> str:
+        """sha256 over the trainable weights."""

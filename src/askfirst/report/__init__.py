@@ -1,0 +1,1 @@
+"""Pages made from the records of a run. Reads files, runs nothing."""

@@ -1,0 +1,62 @@
+"""report.html: the verdict, the curves of every variant, and the rollouts that a person should read."""
+
+from __future__ import annotations
+
+import importlib.resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from askfirst.errors import InputError
+from askfirst.report.plots import curves
+from askfirst.runfolder import RunFolder, VariantFolder
+from askfirst.store import read_json, read_lines, write_text
+
+
+def write_report(folder: Path) -> Path:
+    """Write report.html into a run folder; what is not recorded yet is said to be missing. Raises InputError for no run."""
+    run = RunFolder(folder)
+    if not run.lock.is_file():
+        raise InputError("not a run folder: it has no plan.lock.json", where=str(folder))
+    source = importlib.resources.files("askfirst.report").joinpath("page.html").read_text("utf-8")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    write_text(run.report, environment.from_string(source).render(**contents(run)))
+    return run.report
+
+
+def contents(run: RunFolder) -> dict[str, Any]:
+    """Everything the page shows, read from the run's records."""
+    lock = read_json(run.lock)
+    variants = [variant(path) for path in sorted(run.root.glob("*/seed-*/metrics.jsonl"))]
+    return {
+        "plan": lock["plan"],
+        "plan_sha256": lock["plan_sha256"],
+        "verdict": _optional(run.verdict),
+        "gates": (_optional(run.gates) or {"results": []})["results"],
+        "summary": _optional(run.summary),
+        "selected": _optional(run.selected),
+        "openings": [line for line in _lines(run.ledger) if line.get("event") == "sealed_opened"],
+        "variants": variants,
+        "figure": curves([(v["name"], v["steps"]) for v in variants if v["steps"]]),
+    }
+
+
+def variant(metrics: Path) -> dict[str, Any]:
+    """One variant's steps, checkpoints and best rollouts."""
+    folder = VariantFolder(metrics.parent)
+    return {
+        "name": f"{folder.root.parent.name}/{folder.root.name}",
+        "finished": folder.run.is_file(),
+        "steps": list(read_lines(folder.metrics)),
+        "checkpoints": (_optional(folder.manifest) or {"entries": []})["entries"],
+        "best": list(_lines(folder.best_rollouts)),
+    }
+
+
+def _optional(path: Path) -> Any:
+    return read_json(path) if path.is_file() else None
+
+
+def _lines(path: Path) -> list[Any]:
+    return list(read_lines(path)) if path.is_file() else []

@@ -1,0 +1,1 @@
+"""One module per reward; its file name is its name."""

@@ -1,0 +1,32 @@
+"""The published lenient scorer, for comparison with published numbers. Never decide anything by it.
+
+One reply that lists every topic word passes every ambiguous fixture of the benchmark; its attacks below are only
+those that it does hold against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from askfirst.rewards._protocol import checked, pass_or_fail
+from askfirst.rewards._published import expected, intent_of, judge
+from askfirst.rewards._published_cases import LEGITIMATE, attacks
+from askfirst.values import FrozenMap, Scenario, Score, Trajectory
+
+__all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "HONEST", "VERSION", "intent_of", "score"]
+
+VERSION = 1
+BOUNDS = (0.0, 1.0)
+DEFAULTS: FrozenMap = FrozenMap()
+ATTACKS = attacks(strict=False)
+HONEST = LEGITIMATE
+
+
+def score(scenario: Scenario, trajectory: Trajectory, params: Mapping[str, Any]) -> Score:
+    """1 where the published lenient scorer passes the last reply, else 0 with its reason as a code.
+
+    Raises RewardFault for unknown params and for a scenario without a truth of this protocol.
+    """
+    checked(params, DEFAULTS)
+    return pass_or_fail(judge(trajectory.reply, expected(scenario), strict=False), f"lenient@{VERSION}")

@@ -1,0 +1,113 @@
+"""Whether a reply that acts, answers, types or edits is more than the right form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from askfirst.replies import Reply, Truth
+from askfirst.rewards.slots._text import filler, joined, mixed, normalise, stemmed, words
+
+MAX_ARGUMENT_WORDS = 60
+LONG_REQUEST = 6  # words; a longer request that stands whole in an argument was copied, not understood
+MIN_DICTATED = 0.5  # share of the typed words that the user said
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z][A-Za-z0-9]*)*")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|\.")
+_DESTROYS = re.compile(
+    r"\b(?:delet|eras|wip|empt|trash|uninstall|format|discard|purg|shred|destroy|overwrit)(?:e|es|ed|ing|y|ies|ied|s)?\b"
+)
+_GETS_RID = re.compile(
+    r"\b(?:delet|eras|wip|empt|trash|uninstall|format|discard|purg|shred|destroy|overwrit|remov|clear|rid|drop|throw|"
+    r"toss|bin|cancel|clos|quit|replac|scrap|ditch|lose|cut|archiv|junk)"
+)
+_ASKS = frozenset(
+    """
+    who whom whose when where why how which what should shall do does did can could would will is are
+    """.split()
+)
+
+
+def faults(reply: Reply, truth: Truth, said: str, labels: list[str]) -> list[str]:
+    """Everything wrong with an action, answer, dictation or edit, beyond the protocol."""
+    payload, intent = reply.payload, reply.intent
+    spoken = normalise(reply.spoken)
+    texts = list(_texts(payload["args"] if intent == "action" else payload))
+    carried = texts if intent == "action" else [*texts, reply.spoken]
+    checks = {
+        "mixed_script": mixed(reply.spoken),
+        "spoken_filler": filler(words(spoken)),
+        "mention_missing": not all(_carried(ways, carried) for ways in truth.mentions),
+        "destroys_unasked": _destroys_unasked(reply, said),
+    }
+    match intent:
+        case "action":
+            checks |= {"is_question": "?" in spoken, **_action(payload, texts, truth, said, labels)}
+        case "answer":
+            checks["is_question"] = _only_asks(spoken) and not words(normalise(payload["text"]))
+        case "dictate":
+            checks |= {"is_question": "?" in spoken, "nothing_dictated": not _dictated(payload["text"], said)}
+        case "edit":
+            blank = any(filler(words(normalise(payload[name]))) for name in ("reference", "transform"))
+            checks |= {"is_question": "?" in spoken, "empty_edit": blank}
+    return [code for code, broken in checks.items() if broken]
+
+
+def _action(payload: Any, texts: list[str], truth: Truth, said: str, labels: list[str]) -> dict[str, bool]:
+    heard = joined(said)
+    return {
+        "name_malformed": not _NAME.fullmatch(payload["name"]),
+        "too_long": sum(len(words(normalise(text))) for text in _texts(dict(payload))) > MAX_ARGUMENT_WORDS,
+        "echo": len(heard.split()) > LONG_REQUEST and any(heard in joined(text) for text in texts),
+        "stuffing": _other_elements(texts, truth, heard, labels),
+    }
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text and number inside a JSON value, keys left out."""
+    stack = [value]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, dict):
+            stack.extend(top.values())
+        elif isinstance(top, list):
+            stack.extend(top)
+        elif isinstance(top, str):
+            yield top
+        elif isinstance(top, int | float) and not isinstance(top, bool):
+            yield repr(top)
+
+
+def _carried(ways: tuple[str, ...], texts: list[str]) -> bool:
+    found = [joined(text) for text in texts]
+    return any(len(way) > 2 and any(way in text for text in found) for way in map(joined, ways))
+
+
+def _other_elements(texts: list[str], truth: Truth, heard: str, labels: list[str]) -> bool:
+    """Whether the arguments name an element that is neither meant nor said, hoping that one of many is right."""
+    if not truth.mentions or len(labels) < 2:
+        return False
+    rest = " | ".join(map(joined, texts))
+    for way in sorted((joined(way) for ways in truth.mentions for way in ways), key=len, reverse=True):
+        rest = rest.replace(way, " | ") if len(way) > 2 else rest
+    return any(len(label) > 2 and label in rest and label not in heard for label in map(joined, labels))
+
+
+def _destroys_unasked(reply: Reply, said: str) -> bool:
+    """Whether the words or the name of the act destroy something although the user spoke of nothing like it."""
+    name = reply.payload.get("name")
+    acts = f"{reply.spoken} {_CAMEL.sub(' ', name)}" if isinstance(name, str) else reply.spoken
+    if reply.intent not in {"action", "edit"} or not _DESTROYS.search(normalise(acts)):
+        return False
+    return not _GETS_RID.search(normalise(said))
+
+
+def _only_asks(spoken: str) -> bool:
+    first = words(spoken)[:1]
+    return spoken.endswith("?") and not re.search(r"[.,;!]", spoken) and bool(first) and first[0] in _ASKS
+
+
+def _dictated(text: str, said: str) -> bool:
+    typed, heard = stemmed(text).split(), set(stemmed(said).split())
+    return bool(typed) and (not heard or sum(word in heard for word in typed) >= MIN_DICTATED * len(typed))

@@ -1,0 +1,99 @@
+"""Where each file of a run lies. Written once or append-only; every record carries a version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class VariantFolder:
+    """One arm with one seed."""
+
+    root: Path
+
+    @property
+    def run(self) -> Path:
+        """Present when, and only when, the variant is finished."""
+        return self.root / "run.json"
+
+    @property
+    def metrics(self) -> Path:
+        return self.root / "metrics.jsonl"
+
+    @property
+    def last_rollouts(self) -> Path:
+        return self.root / "last_rollouts.jsonl"
+
+    @property
+    def best_rollouts(self) -> Path:
+        return self.root / "best_rollouts.jsonl"
+
+    @property
+    def manifest(self) -> Path:
+        return self.root / "checkpoint_manifest.json"
+
+    def checkpoint(self, step: int) -> Path:
+        return self.root / "checkpoints" / f"step-{step:05d}"
+
+    def evaluation(self, split: str, step: int) -> Path:
+        return self.root / "evals" / f"{split}-{step:05d}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """One plan."""
+
+    root: Path
+
+    @property
+    def plan(self) -> Path:
+        return self.root / "plan.toml"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "plan.lock.json"
+
+    @property
+    def ledger(self) -> Path:
+        return self.root / "ledger.jsonl"
+
+    @property
+    def gates(self) -> Path:
+        return self.root / "gates.json"
+
+    @property
+    def selftest(self) -> Path:
+        return self.root / "selftest.json"
+
+    @property
+    def selected(self) -> Path:
+        return self.root / "selected_checkpoint.json"
+
+    @property
+    def summary(self) -> Path:
+        return self.root / "summary.json"
+
+    @property
+    def table(self) -> Path:
+        return self.root / "experiment_table.md"
+
+    @property
+    def verdict(self) -> Path:
+        return self.root / "verdict.json"
+
+    @property
+    def report(self) -> Path:
+        return self.root / "report.html"
+
+    def variant(self, arm: str, seed: int) -> VariantFolder:
+        return VariantFolder(self.root / arm / f"seed-{seed}")
+
+    def base_evaluation(self, split: str) -> Path:
+        return self.root / "base" / f"{split}.json"
+
+    def warmstart(self, seed: int) -> Path:
+        return self.root / "warmstart" / f"seed-{seed}"
+
+    def selected_evaluation(self, split: str) -> Path:
+        return self.root / "selected" / f"{split}.json"

@@ -1,0 +1,84 @@
+"""Choose a checkpoint from dev records. Nothing here can read a sealed record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from askfirst.errors import GateFailed
+from askfirst.plan import SelectionSection
+from askfirst.values import FrozenMap
+
+POLICY = "dev_or_smoke_metrics_only_no_heldout_test"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A checkpoint as its variant's manifest has it. `dev` maps metric names to shares."""
+
+    arm: str
+    seed: int
+    step: int
+    checkpoint: str
+    fingerprint: str
+    informative_fraction: float
+    dev: FrozenMap
+
+    @property
+    def name(self) -> str:
+        return f"{self.arm}/seed-{self.seed} step {self.step}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The chosen checkpoint, by which rule, out of how many."""
+
+    version: int
+    policy: str
+    metric: str
+    value: float
+    arm: str
+    seed: int
+    step: int
+    checkpoint: str
+    fingerprint: str
+    informative_fraction: float
+    candidates: int
+    eligible: int
+
+
+def select(candidates: Sequence[Candidate], rule: SelectionSection, arm: str) -> Selected:
+    """The eligible checkpoint of an arm with the highest dev metric; the earlier step, then the lower seed, on a tie.
+
+    Raises GateFailed when none is eligible, saying what ruled the best one out.
+    """
+    own = [c for c in candidates if c.arm == arm]
+    if not own:
+        raise GateFailed(f"arm {arm!r} has no checkpoint to select from")
+    eligible = [c for c in own if not _ruled_out(c, rule)]
+    if not eligible:
+        best = max(own, key=lambda c: c.dev[rule.metric])
+        raise GateFailed(f"none of {len(own)} checkpoints may be selected: {best.name} has {_ruled_out(best, rule)}")
+    chosen = min(eligible, key=lambda c: (-c.dev[rule.metric], c.step, c.seed))
+    return Selected(
+        version=1,
+        policy=POLICY,
+        metric=rule.metric,
+        value=chosen.dev[rule.metric],
+        arm=chosen.arm,
+        seed=chosen.seed,
+        step=chosen.step,
+        checkpoint=chosen.checkpoint,
+        fingerprint=chosen.fingerprint,
+        informative_fraction=chosen.informative_fraction,
+        candidates=len(own),
+        eligible=len(eligible),
+    )
+
+
+def _ruled_out(candidate: Candidate, rule: SelectionSection) -> str:
+    if candidate.informative_fraction < rule.min_informative_fraction:
+        return f"informative fraction {candidate.informative_fraction:.2f} < {rule.min_informative_fraction:.2f}"
+    if candidate.dev["false_ask"] > rule.max_false_ask:
+        return f"asks on {candidate.dev['false_ask']:.0%} of clear requests > {rule.max_false_ask:.0%}"
+    return ""

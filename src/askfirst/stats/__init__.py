@@ -1,0 +1,1 @@
+"""One module per decision method; its file name is its name."""

@@ -1,0 +1,191 @@
+"""What is written to disk and how: canonical JSON, hashes, seeds from names, atomic files, logs."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from types import GenericAlias
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from askfirst.errors import InputError, StorageFault
+
+T = TypeVar("T")
+
+# Fields that hold wall-clock measurements: everything else of a run is a function of plan and code.
+TIME_FIELDS = frozenset({"seconds", "wall_seconds", "tokens_per_second", "started_at", "finished_at", "opened_at"})
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, mappings, tuples, enums and numpy scalars as JSON types. Raises on NaN and unknown types."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} has no place in a record")
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    if isinstance(value, Path):
+        return value.as_posix()
+    raise TypeError(f"{type(value).__name__} has no place in a record")
+
+
+def canonical(value: Any) -> str:
+    """One JSON text per value: sorted keys, no spaces, shortest floats, non-ASCII kept."""
+    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def content_hash(value: Any) -> str:
+    """sha256 of the canonical JSON, 64 hex digits."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def seed_from(*names: str | int) -> int:
+    """A 63-bit seed from names, the same in every process and on every platform."""
+    digest = hashlib.sha256("\x1f".join(map(str, names)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def generator(*names: str | int) -> np.random.Generator:
+    """A counter-based generator (Philox) for the stream of that name."""
+    return np.random.Generator(np.random.Philox(key=seed_from(*names)))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write the whole file or nothing: temporary file, fsync, rename. Raises StorageFault."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, body: bytes) -> None:
+    """As `write_text`, for bytes."""
+    temporary = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise _storage(path, error) from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """A record as indented JSON with sorted keys."""
+    write_text(path, json.dumps(plain(value), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def append_line(path: Path, value: Any) -> None:
+    """One canonical JSON line, on disk when this returns. A line cut short by an earlier crash is dropped first."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab+") as file:
+            _drop_partial_line(file)
+            file.write(canonical(value).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise _storage(path, error) from error
+
+
+def read_json(path: Path) -> Any:
+    """Raises InputError for a missing or malformed file, naming it."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror}", where=str(path)) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}", where=str(path)) from error
+
+
+def read_lines(path: Path) -> Iterator[Any]:
+    """The records of a log, one a line. A last line without its newline was never committed and is left out."""
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read: {error.strerror}", where=str(path)) from error
+    for number, line in enumerate(body.split(b"\n")[:-1], start=1):
+        try:
+            yield json.loads(line)
+        except ValueError as error:
+            raise InputError(f"not JSON: {error}", where=f"{path}:{number}") from error
+
+
+def read_as(kind: type[T], path: Path) -> T:
+    """A record read back as its dataclass; unknown and missing fields are refused with the file's name."""
+    return as_record(kind, read_json(path), str(path))
+
+
+def as_record(kind: type[T], value: Any, where: str) -> T:
+    """JSON types as a dataclass, nested ones too. Raises InputError for unknown, missing and mistyped fields."""
+    # In a tuple of one, because only then a dataclass takes the adapter's config, which nested ones inherit.
+    one: Any = GenericAlias(tuple, (kind,))
+    adapter: TypeAdapter[tuple[T]] = TypeAdapter(one, config=ConfigDict(extra="forbid"))
+    try:
+        return adapter.validate_python((value,))[0]
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"][1:]))
+        raise InputError(f"not a {kind.__name__}: {first['msg']} at {field or 'the top'}", where=where) from error
+
+
+def commit_folder(path: Path, fill: Callable[[Path], None]) -> None:
+    """Make a folder whole or not at all: `fill` writes into a temporary one, which is then renamed."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+        try:
+            fill(temporary)
+            if path.exists():
+                shutil.rmtree(path)
+            os.replace(temporary, path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise _storage(path, error) from error
+
+
+def write_lines(path: Path, values: Iterable[Any]) -> None:
+    """A whole log at once, one canonical JSON line a record; written whole or not at all."""
+    write_text(path, "".join(canonical(v) + "\n" for v in values))
+
+
+def _drop_partial_line(file: Any) -> None:
+    size = file.seek(0, os.SEEK_END)
+    if size == 0:
+        return
+    file.seek(size - 1)
+    if file.read(1) == b"\n":
+        return
+    file.seek(0)
+    file.truncate(file.read().rfind(b"\n") + 1)
+
+
+def _storage(path: Path, error: OSError) -> StorageFault:
+    return StorageFault(
+        f"cannot write: {error.strerror or error}",
+        where=str(path),
+        hint="free space or choose another --out folder; what was committed before is intact",
+    )

@@ -1,0 +1,225 @@
+"""One variant from its first step to its last checkpoint.
+
+A step: scenarios ▶ rollouts ▶ scores ▶ advantages ▶ rows ▶ update ▶ record. Everything random is drawn
+from streams named by (seed, step, scenario, rollout), so a run continued from a checkpoint goes on
+with the same numbers. Metrics of steps after the last checkpoint are dropped when a run goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from askfirst.batches import draw_scenarios
+from askfirst.errors import EnvironmentFault, GateFailed, Interrupted
+from askfirst.evaluate import Label, evaluate
+from askfirst.events import Event, Listener
+from askfirst.metrics import StepRecord, summary
+from askfirst.plan import GateSection, Plan
+from askfirst.policy import Policy
+from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
+from askfirst.runfolder import VariantFolder
+from askfirst.steps import Method, learn, learning_rate, step_record
+from askfirst.store import append_line, commit_folder, plain, read_json, read_lines, write_json, write_lines
+from askfirst.values import FrozenMap, Rollout, Scenario
+
+BEST_KEPT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A variant to train: the arm's resolved plan, its seed, where it writes and what it evaluates on."""
+
+    plan: Plan
+    arm: str
+    seed: int
+    folder: VariantFolder
+    stage: Stage
+    dev: tuple[Scenario, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.arm}/seed-{self.seed}"
+
+    @property
+    def scorer(self) -> Scorer:
+        return Scorer.named(self.plan.reward.name, self.plan.reward.params)
+
+
+def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) -> None:
+    """Train a variant to the plan's last step; run.json exists when, and only when, it got there.
+
+    Raises Interrupted after the step in which `stop` became true, with everything up to it committed,
+    and GateFailed when a gate after the pilot does not hold.
+    """
+    start = resume(job, policy)
+    method = Method.of(job.plan.train)
+    total, every = job.plan.train.steps, job.plan.evaluation.every
+    faults, batch = 0, Batch((), ())
+    for step in range(start, total):
+        batch, record = one_step(job, policy, method, step)
+        faults += record.faults
+        check_faults(job, faults, (step + 1 - start) * job.plan.train.scenarios_per_step)
+        append_line(job.folder.metrics, record)
+        listen(Event("step", job.name, values=_step_values(record, total)))
+        check_gates(job, step)
+        last, halted = step + 1 == total, stop()
+        if last or halted or (step + 1) % every == 0:
+            checkpoint(job, policy, batch, step + 1, listen)
+        if halted and not last:
+            raise Interrupted(f"{job.name} stopped after step {step + 1} of {total}; everything up to it is kept")
+    write_json(job.folder.run, {"version": 1, "arm": job.arm, "seed": job.seed, "steps": total, "faults": faults})
+    listen(Event("finished", job.name))
+
+
+def one_step(job: Job, policy: Policy, method: Method, step: int) -> tuple[Batch, StepRecord]:
+    """Sample, score and learn once."""
+    began = time.perf_counter()
+    train = job.plan.train
+    scenarios = draw_scenarios(job.stage.env, job.plan, job.seed, step)
+    draw = Draw(job.seed, step, train.group_size)
+    batch = rollouts(job.stage, policy, job.scorer.at_step(step), scenarios, draw)
+    if not batch.groups:
+        raise batch.faults[0]
+    optimiser = train.optimiser
+    lr = learning_rate(train.lr, step, train.steps, optimiser.schedule, optimiser.warmup_steps)
+    update = learn(policy, batch, method, lr)
+    tolerance = train.sampling.tolerance_nats or policy.logprob_tolerance
+    if update.learning.sampler_gap_nats > tolerance:
+        raise GateFailed(
+            f"sampler and trainer differ by {update.learning.sampler_gap_nats:.4f} nats a token at step {step + 1}; "
+            f"the tolerance is {tolerance:.4f}",
+            where=job.name,
+            hint="use dtype fp32, or declare train.sampling.tolerance_nats and why",
+        )
+    return batch, step_record(step + 1, batch, update, lambda: time.perf_counter() - began)
+
+
+def check_faults(job: Job, faults: int, groups: int) -> None:
+    """Raise EnvironmentFault when more groups were lost to faults than the plan allows."""
+    if faults > job.plan.train.max_fault_fraction * groups:
+        raise EnvironmentFault(
+            f"{faults} of {groups} groups were lost to faults; the plan allows {job.plan.train.max_fault_fraction:.0%}",
+            where=job.name,
+        )
+
+
+def check_gates(job: Job, step: int) -> None:
+    """Apply the gates whose pilot ends with this step. Raises GateFailed with the measured mean and the bound."""
+    for gate in job.plan.gate:
+        if step + 1 == gate.after_steps:
+            mean = pilot_mean(job, gate)
+            if (gate.min is not None and mean < gate.min) or (gate.max is not None and mean > gate.max):
+                bounds = " and ".join(
+                    f"{word} {bound}" for word, bound in (("≥", gate.min), ("≤", gate.max)) if bound is not None
+                )
+                raise GateFailed(
+                    f"pilot stopped: {gate.metric} = {mean:.3f} over {gate.after_steps} steps, the plan asks {bounds}",
+                    where=job.name,
+                    hint=f"the evidence is kept in {job.folder.metrics}",
+                )
+
+
+def pilot_mean(job: Job, gate: GateSection) -> float:
+    """Mean of a step metric over the pilot; `a.b.c` reaches into a record. Raises GateFailed when it was never measured."""
+    found = [_reach(line, gate.metric) for line in read_lines(job.folder.metrics) if line["step"] <= gate.after_steps]
+    values = [v for v in found if v is not None]
+    if not values:
+        raise GateFailed(f"gate metric {gate.metric!r} was not measured in the pilot", where=job.name)
+    return sum(values) / len(values)
+
+
+def _reach(record: Mapping[str, Any], dotted: str) -> float | None:
+    value: Any = record
+    for part in dotted.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def checkpoint(job: Job, policy: Policy, batch: Batch, step: int, listen: Listener) -> None:
+    """Save the policy, evaluate it on dev and enter it in the manifest; the manifest is what commits it."""
+    folder = job.folder.checkpoint(step)
+    commit_folder(folder, policy.save)
+    record = evaluate(job.stage, policy, job.scorer, job.dev, Label(job.plan.model.name, f"{job.name}@{step}", "dev", step))
+    write_json(job.folder.evaluation("dev", step), record)
+    keep_rollouts(job, batch, step)
+    entries = manifest(job)
+    since = entries[-1]["step"] if entries else 0
+    steps = [line for line in read_lines(job.folder.metrics) if since < line["step"] <= step]
+    entry = {
+        "step": step,
+        "checkpoint": folder.relative_to(job.folder.root).as_posix(),
+        "fingerprint": policy.fingerprint(),
+        "informative_fraction": sum(line["informative_fraction"] for line in steps) / len(steps),
+        "dev": summary(record),
+    }
+    write_json(job.folder.manifest, {"version": 1, "entries": [*entries, entry]})
+    listen(Event("evaluated", job.name, values=FrozenMap({"step": step, **summary(record)})))
+
+
+def manifest(job: Job) -> list[dict[str, Any]]:
+    """The committed checkpoints of a variant, oldest first."""
+    return list(read_json(job.folder.manifest)["entries"]) if job.folder.manifest.is_file() else []
+
+
+def resume(job: Job, policy: Policy) -> int:
+    """Load the last committed checkpoint and drop what was recorded after it; returns the step to go on with."""
+    entries = manifest(job)
+    if not entries:
+        write_lines(job.folder.metrics, [])
+        return 0
+    step = int(entries[-1]["step"])
+    policy.load(job.folder.root / entries[-1]["checkpoint"])
+    write_lines(job.folder.metrics, [line for line in read_lines(job.folder.metrics) if line["step"] <= step])
+    return step
+
+
+def keep_rollouts(job: Job, batch: Batch, step: int) -> None:
+    """Write the rollouts of the last step, and merge the best into those kept for a person to read."""
+    fresh = [_rollout_line(r, step) for g in batch.groups for r in g.rollouts]
+    write_lines(job.folder.last_rollouts, fresh)
+    kept = list(read_lines(job.folder.best_rollouts)) if job.folder.best_rollouts.is_file() else []
+    best: dict[str, dict[str, Any]] = {}
+    for line in sorted([*fresh, *kept], key=lambda x: (-x["score"]["total"], -x["step"], x["scenario"], x["index"])):
+        best.setdefault(line["reply"], line)
+    write_lines(job.folder.best_rollouts, list(best.values())[:BEST_KEPT])
+
+
+def _rollout_line(rollout: Rollout, step: int) -> dict[str, Any]:
+    reply = rollout.trajectory.segments[-1]
+    line: dict[str, Any] = plain(
+        {
+            "version": 1,
+            "step": step,
+            "scenario": rollout.scenario.id,
+            "family": rollout.scenario.family,
+            "stratum": rollout.scenario.stratum,
+            "index": rollout.index,
+            "request": rollout.scenario.opening[-1].content,
+            "reply": rollout.trajectory.reply,
+            "stop": rollout.trajectory.stop,
+            "token_ids": reply.token_ids,
+            "sampler_logprobs": reply.logprobs,
+            "score": rollout.score,
+        }
+    )
+    return line
+
+
+def _step_values(record: StepRecord, total: int) -> FrozenMap:
+    strata = record.strata
+    return FrozenMap(
+        {
+            "step": record.step,
+            "steps": total,
+            "reward": record.reward,
+            "strict_pass": record.strict_pass,
+            "ask_when_unclear": strata["all_ambiguous"]["ask_rate"] if "all_ambiguous" in strata else None,
+            "ask_when_clear": strata["all_clear"]["ask_rate"] if "all_clear" in strata else None,
+            "informative_fraction": record.informative_fraction,
+            "kl_nats": record.learning.kl_nats,
+            "seconds": record.cost.seconds,
+        }
+    )

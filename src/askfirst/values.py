@@ -1,0 +1,298 @@
+"""The frozen values that flow through the system. Numpy and the standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class FrozenMap(Mapping[str, Any]):
+    """An immutable, hashable, picklable mapping of names to immutable values."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Any] | None = None) -> None:
+        object.__setattr__(self, "_items", dict(items or {}))
+
+    def __getitem__(self, key: str) -> Any:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a FrozenMap does not change")
+
+    def __hash__(self) -> int:
+        return sum(map(hash, self._items.items()))
+
+    def __reduce__(self) -> tuple[type[FrozenMap], tuple[dict[str, Any]]]:
+        return (FrozenMap, (dict(self._items),))
+
+    def __repr__(self) -> str:
+        return f"FrozenMap({self._items!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message. `role` is system, user or assistant."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One thing to solve.
+
+    `opening` is what the policy is shown first (without the system prompt, which the plan chooses);
+    `hidden` is what it is judged against and never sees. `template` and `values` say what the
+    scenario was made from, so that splits can be shown to be disjoint. `twin` is shared by an
+    ambiguous scenario and its clear counterpart, empty where there is none.
+    """
+
+    id: str
+    family: str
+    stratum: str
+    split: str
+    ambiguous: bool
+    opening: tuple[Message, ...]
+    hidden: FrozenMap
+    template: str = ""
+    values: tuple[str, ...] = ()
+    twin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The policy asked a question; `slot` is the thing it says is missing."""
+
+    question: str
+    slot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """The policy acted, typed or edited."""
+
+    name: str
+    arguments: FrozenMap = FrozenMap()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The policy answered in words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The policy said that the request is out of scope."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """The policy asked for a yes before something destructive."""
+
+    name: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """The reply is not in the environment's protocol."""
+
+    reason: str
+
+
+Action = Ask | Act | Answer | Refuse | Confirm | Invalid
+
+
+class StopReason(StrEnum):
+    """Why a completion or an episode ended."""
+
+    END = "end"  # the policy emitted its end token
+    LENGTH = "length"  # the token budget ran out
+    TURNS = "turns"  # the turn budget ran out
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of tokens of one origin. `logprobs` (nats, the sampler's own) exist where `sampled`."""
+
+    token_ids: tuple[int, ...]
+    sampled: bool
+    logprobs: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """The record of one episode: messages as text, segments as the exact tokens."""
+
+    messages: tuple[Message, ...]
+    segments: tuple[Segment, ...]
+    stop: StopReason
+
+    @property
+    def reply(self) -> str:
+        """The text of the policy's last message; empty when it never spoke."""
+        spoken = [m.content for m in self.messages if m.role == "assistant"]
+        return spoken[-1] if spoken else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a reward says of one trajectory. `terms` add up to `total`."""
+
+    total: float
+    terms: FrozenMap
+    passed: bool
+    failures: tuple[str, ...]
+    reward: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """A trajectory with its action and score."""
+
+    scenario: Scenario
+    index: int
+    trajectory: Trajectory
+    action: Action
+    score: Score
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """All rollouts of one scenario in one step."""
+
+    scenario: Scenario
+    rollouts: tuple[Rollout, ...]
+
+    def __post_init__(self) -> None:
+        strangers = {r.scenario.id for r in self.rollouts} - {self.scenario.id}
+        if strangers:
+            raise ValueError(f"group of scenario {self.scenario.id} holds rollouts of {sorted(strangers)}")
+
+    @property
+    def rewards(self) -> Floats:
+        """Total score of each rollout, shape (G,)."""
+        return np.array([r.score.total for r in self.rollouts], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One training sequence. All arrays have shape (T,); logprobs are nats and 0 off the mask.
+
+    `mask` is True on tokens the policy sampled. `reference_logprobs` is empty, shape (0,), where
+    the objective has no use for it.
+    """
+
+    token_ids: NDArray[np.int64]
+    mask: NDArray[np.bool_]
+    sampler_logprobs: Floats
+    reference_logprobs: Floats
+    advantages: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ItemOutcome:
+    """What happened on one evaluation item."""
+
+    scenario_id: str
+    family: str
+    stratum: str
+    passed: bool
+    asked: bool
+    right_intent: bool
+    total: float
+    failures: tuple[str, ...]
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvalRecord:
+    """A checkpoint on a split or suite, item by item."""
+
+    version: int
+    model: str
+    checkpoint: str
+    split: str
+    step: int
+    reward: str
+    items: tuple[ItemOutcome, ...]
+
+
+class GateStatus(StrEnum):
+    """`unverified` is a status, never a number, and blocks like a failure where the gate is required."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNVERIFIED = "unverified"
+    NOT_APPLICABLE = "not_applicable"
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What a gate measured and what it allows. `measured` and `bound` are words where no number fits."""
+
+    name: str
+    status: GateStatus
+    measured: float | str
+    bound: float | str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """One ship rule, applied."""
+
+    metric: str
+    holds: bool
+    estimate: float
+    lower: float
+    upper: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`decision` is SHIP, DISCARD or INCONCLUSIVE; it follows from `rules` alone."""
+
+    version: int
+    decision: str
+    rules: tuple[RuleResult, ...]
+    reason: str
+    limits: str
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """A reply that shows the protocol: an honest one (earns full marks), or a `guess` where asking was right."""
+
+    reply: str
+    guess: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its confidence bounds; `alpha` is the error the bounds together may make."""
+
+    estimate: float
+    lower: float
+    upper: float
+    alpha: float
+    method: str

@@ -1,0 +1,89 @@
+"""The supervised stage: demonstrations for a model that does not speak the protocol yet.
+
+A share of the demonstrations on ambiguous requests guess instead of asking, so that the model ends
+in the state that the policy-gradient stage is for: it can ask, and mostly does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+
+from askfirst.plan import Plan, WarmstartSection
+from askfirst.policy import Policy, StepSettings
+from askfirst.rollout import Stage
+from askfirst.steps import learning_rate
+from askfirst.store import generator, seed_from
+from askfirst.values import Floats, Row, Scenario
+
+AMBIGUOUS_SHARE = 0.5  # of the demonstrations; the rest shows every other kind of reply
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEntropy:
+    """−mean log π over the demonstrated tokens of the step."""
+
+    rows: Sequence[Row]
+
+    def __call__(self, index: int, logprobs: Floats) -> tuple[float, Floats]:
+        """Row index and policy logprobs (T,) → value and d value / d logprob (T,)."""
+        scale = 1.0 / sum(int(r.mask.sum()) for r in self.rows)
+        mask = self.rows[index].mask
+        return -scale * float(logprobs[mask].sum()), np.where(mask, -scale, 0.0)
+
+
+def warmstart(
+    stage: Stage, policy: Policy, plan: Plan, seed: int, progress: Callable[[int, int, float], None]
+) -> None:
+    """Run the plan's supervised steps and make the result the reference. `progress(done, total, loss)`."""
+    section = plan.warmstart
+    if section is None:
+        return
+    for step in range(section.steps):
+        rows = demonstration_rows(stage, policy, section, seed_from(seed, "warmstart", step))
+        lr = learning_rate(section.lr, step, section.steps, "cosine", max(1, section.steps // 20))
+        result = policy.update(rows, CrossEntropy(rows), StepSettings(lr))
+        progress(step + 1, section.steps, result.value)
+    policy.anchor()
+
+
+def demonstration_rows(stage: Stage, policy: Policy, section: WarmstartSection, name: int) -> list[Row]:
+    """A supervised batch: one demonstration for each of `batch` train scenarios."""
+    scenarios = demonstration_scenarios(stage.env, section.batch, name)
+    random = generator(name, "choice")
+    rows: list[Row] = []
+    for scenario in scenarios:
+        reply = choose_demonstration(stage.env, scenario, section.guessing_share, random)
+        rows.append(demonstration_row(policy.encode(stage.prompt(scenario)), policy.encode_reply(reply)))
+    return rows
+
+
+def demonstration_scenarios(env: ModuleType, count: int, name: int) -> list[Scenario]:
+    """Train scenarios, half of them ambiguous, the strata of the rest drawn by the environment's mix."""
+    ambiguous = max(1, round(count * AMBIGUOUS_SHARE))
+    chosen = list(env.scenarios("train", ambiguous, name, {"ambiguous": 1.0}))
+    if count > ambiguous:
+        shares = np.array(list(env.CLEAR_MIX.values()), dtype=np.float64)
+        counts = generator(name, "strata").multinomial(count - ambiguous, shares / shares.sum())
+        wanted = {s: float(n) for s, n in zip(env.CLEAR_MIX, counts, strict=True) if n}
+        chosen += env.scenarios("train", count - ambiguous, name, wanted)
+    return chosen
+
+
+def choose_demonstration(env: ModuleType, scenario: Scenario, guessing_share: float, random: np.random.Generator) -> str:
+    """A demonstrated reply: a guess with the given probability where the environment has one, else an honest one."""
+    choices = env.demonstrations(scenario, seed=int(random.integers(2**31)))
+    guesses = [d.reply for d in choices if d.guess]
+    honest = [d.reply for d in choices if not d.guess]
+    pool = guesses if guesses and random.random() < guessing_share else honest
+    return str(pool[int(random.integers(len(pool)))])
+
+
+def demonstration_row(prompt: Sequence[int], reply: Sequence[int]) -> Row:
+    """A supervised row: the mask covers the reply."""
+    ids = np.array([*prompt, *reply], dtype=np.int64)
+    mask = np.arange(len(ids)) >= len(prompt)
+    return Row(ids, mask, np.zeros(len(ids)), np.zeros(0), np.zeros(len(ids)))

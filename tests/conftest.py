@@ -1,0 +1,12 @@
+"""Settings that hold for every test."""
+
+import os
+
+import hypothesis
+
+# The suite runs one worker a core; a thread pool in each would only make them wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# The same examples in every run: a red test is red again, and nothing is written beside the tree.
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, database=None, max_examples=100)
+hypothesis.settings.load_profile("suite")

@@ -1,0 +1,143 @@
+"""The whole job on the tabular policy: from a plan to a verdict, twice the same, resumable, and honest."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Run
+
+from askfirst.store import TIME_FIELDS
+
+PLAN = ROOT / "examples" / "e2e.toml"
+EXPECTED = {
+    "plan.toml", "plan.lock.json", "ledger.jsonl", "gates.json", "selftest.json", "selected_checkpoint.json",
+    "verdict.json", "summary.json", "experiment_table.md", "report.html",
+}  # fmt: skip
+
+
+def timeless(value: Any) -> Any:
+    """A record without its declared time fields."""
+    if isinstance(value, dict):
+        return {k: timeless(v) for k, v in value.items() if k not in TIME_FIELDS}
+    return [timeless(v) for v in value] if isinstance(value, list) else value
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """Every file of a run: bytes, or records without their time fields."""
+    found: dict[str, Any] = {}
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        name = path.relative_to(folder).as_posix()
+        if path.suffix == ".json":
+            found[name] = timeless(json.loads(path.read_text()))
+        elif path.suffix == ".jsonl":
+            found[name] = [timeless(json.loads(line)) for line in path.read_text().splitlines()]
+        else:
+            found[name] = path.read_bytes()
+    return found
+
+
+@pytest.fixture(scope="module")
+def finished(askfirst: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "e2e"
+    result = askfirst("run", PLAN, "--out", out)
+    assert result.returncode == 0, result.stdout + result.stderr
+    for verb in ("plan", "gates", "train", "select", "sealed", "verdict", "look"):
+        assert any(line.startswith(verb) for line in result.stdout.splitlines()), verb
+    return out
+
+
+def test_every_record_is_there(finished: Path) -> None:
+    assert {p.name for p in finished.iterdir() if p.is_file()} >= EXPECTED
+    for arm in ("anchored", "free"):
+        for seed in (0, 1):
+            folder = finished / arm / f"seed-{seed}"
+            assert len((folder / "metrics.jsonl").read_text().splitlines()) == 60
+            assert (folder / "last_rollouts.jsonl").is_file()
+            assert len(json.loads((folder / "checkpoint_manifest.json").read_text())["entries"]) == 2
+
+
+def test_it_learns_to_ask_and_keeps_acting(finished: Path) -> None:
+    summary = json.loads((finished / "summary.json").read_text())
+    before, after = summary["sealed"]["base"], summary["sealed"]["selected"]
+    assert before["ambiguous_pass"] <= 0.3 < 0.6 <= after["ambiguous_pass"]
+    assert after["false_ask"] <= 0.1
+
+
+def test_rollouts_carry_ids_logprobs_and_terms(finished: Path) -> None:
+    line = json.loads((finished / "anchored/seed-0/last_rollouts.jsonl").read_text().splitlines()[0])
+    assert len(line["token_ids"]) == len(line["sampler_logprobs"]) > 0
+    assert sum(line["score"]["terms"].values()) == pytest.approx(line["score"]["total"])
+
+
+def test_every_batch_holds_the_declared_share_of_clear_requests(finished: Path) -> None:
+    for text in (finished / "anchored/seed-0/metrics.jsonl").read_text().splitlines():
+        strata = json.loads(text)["strata"]
+        clear, unclear = strata["all_clear"]["rollouts"], strata["all_ambiguous"]["rollouts"]
+        assert 0.3 <= clear / (clear + unclear) <= 0.4
+
+
+def test_a_second_run_is_byte_identical_but_for_time(askfirst: Run, finished: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    assert askfirst("run", PLAN, "--out", again).returncode == 0
+    first, second = contents(finished), contents(again)
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []
+
+
+def test_the_sealed_split_was_opened_once_and_a_finished_run_does_not_open_it_again(askfirst: Run, finished: Path) -> None:
+    before = contents(finished)
+    result = askfirst("run", PLAN, "--out", finished)
+    assert result.returncode == 0
+    assert "SHIP" in result.stdout
+    assert contents(finished) == before
+    openings = [line for line in before["ledger.jsonl"] if line["event"] == "sealed_opened"]
+    assert [line["number"] for line in openings] == [1]
+
+
+def test_interrupted_and_resumed_equals_uninterrupted(askfirst: Run, finished: Path, tmp_path: Path) -> None:
+    out = tmp_path / "stopped"
+    command = [sys.executable, "-m", "askfirst", "run", str(PLAN), "--out", str(out)]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    metrics = out / "anchored/seed-0/metrics.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (metrics.is_file() and metrics.read_text().count("\n") >= 3):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "--resume" in errors
+    assert "Traceback" not in errors
+    refused = askfirst("run", PLAN, "--out", out)
+    assert refused.returncode == 2
+    assert "unfinished" in refused.stderr
+    assert askfirst("run", PLAN, "--out", out, "--resume").returncode == 0
+    first, second = contents(finished), contents(out)
+    differing = [n for n in first if first[n] != second.get(n) and "manifest" not in n and "rollouts" not in n]
+    assert differing == []
+
+
+def test_the_report_stands_alone_and_says_what_happened(finished: Path) -> None:
+    page = (finished / "report.html").read_text()
+    for words in ("SHIP", "opened once", "Read these", "anchored/seed-0", "<svg"):
+        assert words in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "src=" not in page
+
+
+def test_a_changed_plan_does_not_mix_with_an_old_folder(askfirst: Run, finished: Path) -> None:
+    result = askfirst("run", PLAN, "--out", finished, "--set", "train.lr=0.01")
+    assert result.returncode == 2
+    assert "another plan" in result.stderr
+
+
+def test_json_for_programs(askfirst: Run, tmp_path: Path) -> None:
+    result = askfirst("run", PLAN, "--out", tmp_path / "r", "--json", "--set", "train.steps=2", "--set", "evaluation.every=2")
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {"gates", "step", "evaluated", "finished"} <= {e["kind"] for e in events}

@@ -32,7 +32,7 @@ class Audit:
 
 
 def audit(train: Iterable[Scenario], evaluation: Iterable[Scenario]) -> Audit:
-    """Compare evaluation items with training scenarios: same text, near-duplicate text, same template, same slot value."""
+    """Compare evaluation items with training scenarios: the same or nearly the same text, template or value."""
     train, evaluation = list(train), list(evaluation)
     seen = {request(s) for s in train}
     templates = {s.template for s in train} - {""}
@@ -69,8 +69,11 @@ def _index(train: Iterable[Scenario]) -> dict[str, set[frozenset[str]]]:
 
 
 def _near(tokens: frozenset[str], index: dict[str, set[frozenset[str]]]) -> str:
-    """The training request nearest to a token set, when it is near enough. Rarest tokens are looked up first:
-    a set within Jaccard s shares at least a share s of the item's tokens, so the rarest 1 − s of them plus one suffice."""
+    """A training request near enough to a token set, or empty text.
+
+    A set within Jaccard s shares at least the share s of the item's tokens, so one of the rarest 1 − s of them
+    (plus one) leads to it.
+    """
     rare = sorted(tokens, key=lambda t: (len(index.get(t, ())), t))[: len(tokens) - int(NEAR * len(tokens)) + 1]
     for candidate in set().union(*(index.get(t, set()) for t in rare)):
         if len(tokens & candidate) / len(tokens | candidate) >= NEAR:

@@ -31,7 +31,9 @@ def verdict(plan: Plan, treated: EvalRecord, base: EvalRecord, openings: int) ->
     return Verdict(1, decision, results, reason, limits)
 
 
-def _apply(metric: str, rule: RuleSection, plan: Plan, treated: EvalRecord, base: EvalRecord) -> tuple[RuleResult, bool]:
+def _apply(
+    metric: str, rule: RuleSection, plan: Plan, treated: EvalRecord, base: EvalRecord
+) -> tuple[RuleResult, bool]:
     """The rule's result, and whether the data refute it (as against leaving it open)."""
     after, before = counted(treated, metric), counted(base, metric)
     if rule.above is not None:

@@ -120,7 +120,9 @@ def open_sealed(env: ModuleType, plan: Plan, folder: RunFolder, secret: str) -> 
     if commitment(secret) != plan.env.sealed:
         raise SplitError("the secret seed is not the one the plan commits to", where=plan.env.sealed)
     if not folder.selected.is_file():
-        raise SplitError("the sealed split opens after a checkpoint is selected, and none is", where=str(folder.selected))
+        raise SplitError(
+            "the sealed split opens after a checkpoint is selected, and none is", where=str(folder.selected)
+        )
     checkpoint = read_json(folder.selected)["checkpoint"]
     number = openings(folder) + 1
     append_line(

@@ -44,7 +44,9 @@ def reward_self_test(names: Sequence[str], params: FrozenMap) -> tuple[GateResul
     reports += [self_test(plugins.load("rewards", name), FrozenMap()) for name in others]
     attacks, honest = sum(r.attacks for r in reports), sum(r.honest for r in reports)
     broken = [b for r in reports for b in r.broken]
-    reason = f"{attacks} attacks held, {honest} honest passed" if not broken else f"{len(broken)} broken, first: {broken[0]}"
+    reason = (
+        f"{attacks} attacks held, {honest} honest passed" if not broken else f"{len(broken)} broken, first: {broken[0]}"
+    )
     return _result("self-test", not broken, len(broken), 0, reason), reports
 
 
@@ -97,6 +99,7 @@ def micro_run(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scen
     before = policy.fingerprint()
     method = Method.of(plan.train.model_copy(update={"kl": KlSection()}))
     scorer = Scorer.named(plan.reward.name, plan.reward.params)
+    rollouts(stage, policy, scorer, scenarios[:1], Draw(0, -2, 1))  # what is made once is not timed
     began = time.perf_counter()
     batch = rollouts(stage, policy, scorer, scenarios, Draw(0, -1, plan.train.group_size))
     middle = time.perf_counter()
@@ -132,7 +135,9 @@ def feasibility(micro: MicroRun, plan: Plan) -> GateResult:
     """The time the plan will take here, by the micro-run, against its budget."""
     minutes = estimate_minutes(micro, plan)
     budget = plan.budget.wall_minutes
-    return _result("feasibility", minutes <= budget, round(minutes, 1), budget, f"about {minutes:.0f} min of {budget:.0f}")
+    return _result(
+        "feasibility", minutes <= budget, round(minutes, 1), budget, f"about {minutes:.0f} min of {budget:.0f}"
+    )
 
 
 def estimate_minutes(micro: MicroRun, plan: Plan) -> float:

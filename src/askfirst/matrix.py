@@ -112,13 +112,19 @@ def before_training(job: Run, dev: Sequence[object]) -> None:
     scenarios = split_scenarios(job.env, plan, "dev", DEV_SEED)
     results: list[GateResult] = [test, gates.contamination(job.env, plan, scenarios), gates.decidability(plan)]
     policy = open_policy(plan, plan.matrix.seeds[0])
-    probe = job.env.scenarios("train", 4, seed_from("micro-run"))
+    probe = job.env.scenarios("train", plan.train.scenarios_per_step, seed_from("micro-run"))
     micro = gates.micro_run(policy, stage, plan, probe)
     results += [gates.correctness(micro, policy, plan), gates.feasibility(micro, plan)]
     job.listen(Event("plan", text=plan_line(plan, micro)))
     timed = [r for r in results if r.name != "feasibility"]  # what depends on the clock is said, not recorded
     write_json(job.folder.gates, {"version": 1, "results": timed})
-    job.listen(Event("gates", text=" · ".join(f"{r.name} {r.reason}" for r in results), values=FrozenMap({"results": tuple(results)})))
+    job.listen(
+        Event(
+            "gates",
+            text=" · ".join(f"{r.name} {r.reason}" for r in results),
+            values=FrozenMap({"results": tuple(results)}),
+        )
+    )
     gates.check(results)
     record = evaluate(stage, policy, scorer(plan), scenarios, Label(plan.model.name, "base", "dev"))
     write_json(job.folder.base_evaluation("dev"), record)
@@ -195,7 +201,15 @@ def candidates(job: Run) -> list[Candidate]:
         for entry in read_json(folder.manifest)["entries"]:
             path = (folder.root / entry["checkpoint"]).relative_to(job.folder.root).as_posix()
             found.append(
-                Candidate(arm, seed, entry["step"], path, entry["fingerprint"], entry["informative_fraction"], FrozenMap(entry["dev"]))
+                Candidate(
+                    arm,
+                    seed,
+                    entry["step"],
+                    path,
+                    entry["fingerprint"],
+                    entry["informative_fraction"],
+                    FrozenMap(entry["dev"]),
+                )
             )
     return found
 
@@ -213,7 +227,9 @@ def sealed_records(job: Run, chosen: Selected, secret: str) -> tuple[EvalRecord,
     opening = open_sealed(job.env, job.plan, job.folder, secret)
     name = f"{chosen.arm}/seed-{chosen.seed}@{chosen.step}"
     before = evaluate(job.stage, base, scorer(plan), opening.scenarios, Label(plan.model.name, "base", "sealed"))
-    after = evaluate(job.stage, treated, scorer(plan), opening.scenarios, Label(plan.model.name, name, "sealed", chosen.step))
+    after = evaluate(
+        job.stage, treated, scorer(plan), opening.scenarios, Label(plan.model.name, name, "sealed", chosen.step)
+    )
     write_json(paths[1], before)
     write_json(paths[0], after)
     values = FrozenMap({"base": summary(before), "treated": summary(after), "opening": opening.number})

@@ -153,7 +153,9 @@ def rate(record: EvalRecord, metric: str) -> float:
 
 def summary(record: EvalRecord) -> dict[str, float]:
     """Every metric that has items on this record."""
-    return {m: rate(record, m) for m, (stratum, _) in _METRICS.items() if any(_belongs(i, stratum) for i in record.items)}
+    return {
+        m: rate(record, m) for m, (stratum, _) in _METRICS.items() if any(_belongs(i, stratum) for i in record.items)
+    }
 
 
 def failure_counts(record: EvalRecord) -> dict[str, int]:

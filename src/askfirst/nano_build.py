@@ -23,11 +23,11 @@ CHUNK = 256  # scenarios drawn together; within a chunk none is drawn twice
 class Recipe:
     """How the shipped model is made."""
 
-    steps: int = 1600
-    batch: int = 64
-    lr: float = 3e-3
+    steps: int = 2600
+    batch: int = 32
+    lr: float = 2.5e-3
     guessing_share: float = 0.8
-    vocabulary_texts: int = 30_000
+    vocabulary_texts: int = 15_000
     seed: int = 0
 
 
@@ -36,7 +36,9 @@ def build(folder: Path, recipe: Recipe, command: str, progress: Callable[[int, f
     from askfirst.backends.hf import nano
 
     env = plugins.load("envs", "judgment")
-    texts = [text for pair in _take(pairs(env, recipe), recipe.vocabulary_texts) for text in (pair[0][-1].content, pair[1])]
+    texts = [
+        text for pair in _take(pairs(env, recipe), recipe.vocabulary_texts) for text in (pair[0][-1].content, pair[1])
+    ]
     model, tokenizer = nano.create_nano(texts, recipe.seed)
     settings = nano.NanoTraining(steps=recipe.steps, batch=recipe.batch, lr=recipe.lr, bf16=True, seed=recipe.seed)
     nano.train_nano(model, tokenizer, pairs(env, recipe), settings, progress)

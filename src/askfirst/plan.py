@@ -320,7 +320,9 @@ def arm_plan(plan: Plan, arm: str) -> Plan:
     document = plain(plan.model_dump(mode="json"))
     for key, value in next(a for a in plan.arm if a.name == arm).set.items():
         if key.split(".")[0] not in {"reward", "train", "warmstart", "model"}:
-            raise PlanError(f"an arm may set keys of reward, train, warmstart and model, not {key!r}", where=f"arm {arm!r}")
+            raise PlanError(
+                f"an arm may set keys of reward, train, warmstart and model, not {key!r}", where=f"arm {arm!r}"
+            )
         put(document, key, value)
     return _validated(document, f"arm {arm!r}")
 

@@ -54,15 +54,18 @@ def load(kind: str, name: str) -> ModuleType:
 
 
 def source_hash(module: ModuleType) -> str:
-    """sha256 over the plugin's source: its file, or every .py file of its package in sorted order."""
+    """sha256 over the plugin's source: its file or package, and the private helpers (`_*.py`) beside it."""
     source = getattr(module, "__file__", None)
     if source is None:
         raise PluginError(f"{module.__name__} has no source file to hash")
     path = Path(source)
-    files = sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+    package = path.name == "__init__.py"
+    room = path.parent.parent if package else path.parent
+    own = path.parent.rglob("*.py") if package else [path]
+    files = sorted({*own, *(f for f in room.glob("_*.py") if f.name != "__init__.py")})
     digest = hashlib.sha256()
     for file in files:
-        digest.update(file.relative_to(path.parent).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+        digest.update(file.relative_to(room).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
 
 

@@ -53,12 +53,17 @@ class Scorer:
         except AskfirstError:
             raise
         except Exception as error:
-            raise RewardFault(f"reward {name!r} raised {type(error).__name__}: {error}", where=f"scenario {scenario.id}") from error
+            raise RewardFault(
+                f"reward {name!r} raised {type(error).__name__}: {error}", where=f"scenario {scenario.id}"
+            ) from error
         if not isinstance(score, Score):
             raise RewardFault(f"reward {name!r} returned {type(score).__name__}, not a Score")
         low, high = self.module.BOUNDS
         if not (math.isfinite(score.total) and low - 1e-9 <= score.total <= high + 1e-9):
-            raise RewardFault(f"reward {name!r} returned {score.total}, outside its bounds [{low}, {high}]", where=f"scenario {scenario.id}")
+            raise RewardFault(
+                f"reward {name!r} returned {score.total}, outside its bounds [{low}, {high}]",
+                where=f"scenario {scenario.id}",
+            )
         if abs(sum(score.terms.values()) - score.total) > 1e-9:
             raise RewardFault(f"reward {name!r}: the terms do not add up to the total", where=f"scenario {scenario.id}")
         return score
@@ -136,8 +141,12 @@ def _episode(
     except AskfirstError:
         raise
     except Exception as error:
-        raise EnvironmentFault(f"environment raised {type(error).__name__}: {error}", where=f"scenario {scenario.id}") from error
+        raise EnvironmentFault(
+            f"environment raised {type(error).__name__}: {error}", where=f"scenario {scenario.id}"
+        ) from error
     if reply is not None:
-        raise EnvironmentFault("this version runs episodes of one turn, and the environment asked for another", where=stage.env.__name__)
+        raise EnvironmentFault(
+            "this version runs episodes of one turn, and the environment asked for another", where=stage.env.__name__
+        )
     segments = (Segment(ids, sampled=False), Segment(completion.token_ids, True, completion.logprobs))
     return Trajectory(spoken, segments, completion.stop)

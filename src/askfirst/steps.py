@@ -121,7 +121,9 @@ def learn(policy: Policy, batch: Batch, method: Method, lr: float) -> Update:
         grad_norm=first.grad_norm,
         kl_nats=_kl_nats(rows, first.logprobs, train) if train.kl.beta > 0 else 0.0,
         clip_fraction=_clip_fraction(method, old, result.logprobs) if old is not None else 0.0,
-        first_ratio_error=masked_mean([np.expm1(g) for g in gaps], masks) if train.sampling.correction == "none" else 0.0,
+        first_ratio_error=masked_mean([np.expm1(g) for g in gaps], masks)
+        if train.sampling.correction == "none"
+        else 0.0,
         sampler_gap_nats=masked_mean(gaps, masks),
         rows_dropped=dropped,
     )

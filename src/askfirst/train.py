@@ -123,7 +123,7 @@ def check_gates(job: Job, step: int) -> None:
 
 
 def pilot_mean(job: Job, gate: GateSection) -> float:
-    """Mean of a step metric over the pilot; `a.b.c` reaches into a record. Raises GateFailed when it was never measured."""
+    """Mean of a step metric over the pilot; `a.b.c` reaches into a record. GateFailed when it was not measured."""
     found = [_reach(line, gate.metric) for line in read_lines(job.folder.metrics) if line["step"] <= gate.after_steps]
     values = [v for v in found if v is not None]
     if not values:
@@ -142,7 +142,9 @@ def checkpoint(job: Job, policy: Policy, batch: Batch, step: int, listen: Listen
     """Save the policy, evaluate it on dev and enter it in the manifest; the manifest is what commits it."""
     folder = job.folder.checkpoint(step)
     commit_folder(folder, policy.save)
-    record = evaluate(job.stage, policy, job.scorer, job.dev, Label(job.plan.model.name, f"{job.name}@{step}", "dev", step))
+    record = evaluate(
+        job.stage, policy, job.scorer, job.dev, Label(job.plan.model.name, f"{job.name}@{step}", "dev", step)
+    )
     write_json(job.folder.evaluation("dev", step), record)
     keep_rollouts(job, batch, step)
     entries = manifest(job)

@@ -17,6 +17,7 @@ class FrozenMap(Mapping[str, Any]):
     """An immutable, hashable, picklable mapping of names to immutable values."""
 
     __slots__ = ("_items",)
+    _items: dict[str, Any]
 
     def __init__(self, items: Mapping[str, Any] | None = None) -> None:
         object.__setattr__(self, "_items", dict(items or {}))

@@ -35,9 +35,7 @@ class CrossEntropy:
         return -scale * float(logprobs[mask].sum()), np.where(mask, -scale, 0.0)
 
 
-def warmstart(
-    stage: Stage, policy: Policy, plan: Plan, seed: int, progress: Callable[[int, int, float], None]
-) -> None:
+def warmstart(stage: Stage, policy: Policy, plan: Plan, seed: int, progress: Callable[[int, int, float], None]) -> None:
     """Run the plan's supervised steps and make the result the reference. `progress(done, total, loss)`."""
     section = plan.warmstart
     if section is None:
@@ -73,7 +71,9 @@ def demonstration_scenarios(env: ModuleType, count: int, name: int) -> list[Scen
     return chosen
 
 
-def choose_demonstration(env: ModuleType, scenario: Scenario, guessing_share: float, random: np.random.Generator) -> str:
+def choose_demonstration(
+    env: ModuleType, scenario: Scenario, guessing_share: float, random: np.random.Generator
+) -> str:
     """A demonstrated reply: a guess with the given probability where the environment has one, else an honest one."""
     choices = env.demonstrations(scenario, seed=int(random.integers(2**31)))
     guesses = [d.reply for d in choices if d.guess]

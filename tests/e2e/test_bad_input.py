@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Run
 
-PLAN = ROOT / "examples" / "e2e.toml"
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+PLAN = Path(__file__).parents[2] / "examples" / "e2e.toml"
 
 
 def refused(result: object, code: int, *words: str) -> None:
@@ -73,7 +77,9 @@ def test_bad_suites(askfirst: Run, tmp_path: Path, files: dict[str, str], words:
         ((), "--suite"),
         (("--suite", "no-such-folder"), "no-such-folder"),
         (("--split", "dev", "--checkpoint", "none"), "none"),
-        (("--split", "dev", "--reward", "nice"), "nice"),
+        (("--split", "dev", "--set", "reward=nice"), "nice"),
+        (("--split", "dev", "--set", "colour=red"), "colour"),
+        (("--split", "dev", "--set", "items=-1"), "items"),
     ],
 )
 def test_bad_evaluations(askfirst: Run, arguments: tuple[str, ...], words: str) -> None:
@@ -104,10 +110,6 @@ def test_a_folder_that_cannot_be_written(askfirst: Run, tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="limits file sizes the POSIX way")
 def test_a_full_disk_leaves_earlier_files_whole(tmp_path: Path) -> None:
     """A limit on file size stands for the full disk: the write that does not fit fails, the others stay."""
-    import json
-    import subprocess
-    import sys
-
     code = (
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"

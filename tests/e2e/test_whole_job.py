@@ -7,15 +7,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Run
 
 from askfirst.store import TIME_FIELDS
 
-PLAN = ROOT / "examples" / "e2e.toml"
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+PLAN = Path(__file__).parents[2] / "examples" / "e2e.toml"
 EXPECTED = {
     "plan.toml", "plan.lock.json", "ledger.jsonl", "gates.json", "selftest.json", "selected_checkpoint.json",
     "verdict.json", "summary.json", "experiment_table.md", "report.html",
@@ -66,7 +67,8 @@ def test_every_record_is_there(finished: Path) -> None:
 def test_it_learns_to_ask_and_keeps_acting(finished: Path) -> None:
     summary = json.loads((finished / "summary.json").read_text())
     before, after = summary["sealed"]["base"], summary["sealed"]["selected"]
-    assert before["ambiguous_pass"] <= 0.3 < 0.6 <= after["ambiguous_pass"]
+    assert before["ambiguous_pass"] <= 0.3
+    assert after["ambiguous_pass"] >= 0.6
     assert after["false_ask"] <= 0.1
 
 
@@ -91,7 +93,9 @@ def test_a_second_run_is_byte_identical_but_for_time(askfirst: Run, finished: Pa
     assert [name for name in first if first[name] != second[name]] == []
 
 
-def test_the_sealed_split_was_opened_once_and_a_finished_run_does_not_open_it_again(askfirst: Run, finished: Path) -> None:
+def test_the_sealed_split_was_opened_once_and_a_finished_run_does_not_open_it_again(
+    askfirst: Run, finished: Path
+) -> None:
     before = contents(finished)
     result = askfirst("run", PLAN, "--out", finished)
     assert result.returncode == 0
@@ -138,6 +142,8 @@ def test_a_changed_plan_does_not_mix_with_an_old_folder(askfirst: Run, finished:
 
 
 def test_json_for_programs(askfirst: Run, tmp_path: Path) -> None:
-    result = askfirst("run", PLAN, "--out", tmp_path / "r", "--json", "--set", "train.steps=2", "--set", "evaluation.every=2")
+    result = askfirst(
+        "run", PLAN, "--out", tmp_path / "r", "--json", "--set", "train.steps=2", "--set", "evaluation.every=2"
+    )
     events = [json.loads(line) for line in result.stdout.splitlines()]
     assert {"gates", "step", "evaluated", "finished"} <= {e["kind"] for e in events}

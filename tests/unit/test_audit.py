@@ -7,10 +7,16 @@ from askfirst.values import FrozenMap, Message, Scenario
 
 
 def scenario(text: str, template: str = "", values: tuple[str, ...] = ()) -> Scenario:
-    return Scenario(text, "f", "ambiguous", "x", True, (Message("user", f"user said: {text}"),), FrozenMap(), template, values)
+    return Scenario(
+        text, "f", "ambiguous", "x", True, (Message("user", f"user said: {text}"),), FrozenMap(), template, values
+    )
 
 
-TRAIN = [scenario("mail the budget notes to priya", "t1", ("priya",)), scenario("lock it"), scenario("book the blue room for monday")]
+TRAIN = [
+    scenario("mail the budget notes to priya", "t1", ("priya",)),
+    scenario("lock it"),
+    scenario("book the blue room for monday"),
+]
 
 
 def methods(item: Scenario) -> list[str]:

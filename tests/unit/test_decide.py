@@ -68,5 +68,8 @@ def test_records_of_other_items_are_refused() -> None:
 
 
 def test_power_is_that_of_the_registered_rule() -> None:
-    small, large = power(PLAN, {"ambiguous_pass": 40})["ambiguous_pass"], power(PLAN, {"ambiguous_pass": 400})["ambiguous_pass"]
+    small, large = (
+        power(PLAN, {"ambiguous_pass": 40})["ambiguous_pass"],
+        power(PLAN, {"ambiguous_pass": 400})["ambiguous_pass"],
+    )
     assert 0 < small < 0.8 < large <= 1

@@ -18,7 +18,12 @@ DRAW = Draw(seed=1, step=0, group_size=2)
 
 
 def env(**changes: object) -> SimpleNamespace:
-    fields = {"start": lambda s: s.opening, "step": lambda s, m: None, "parse": replies.parse_action, "__name__": "fake"}
+    fields = {
+        "start": lambda s: s.opening,
+        "step": lambda s, m: None,
+        "parse": replies.parse_action,
+        "__name__": "fake",
+    }
     return SimpleNamespace(**{**fields, **changes})
 
 

@@ -17,8 +17,15 @@ models = typer.Typer(no_args_is_help=True, help="List, build and fetch models.")
 app.add_typer(models, name="models")
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan in TOML or JSON.")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Edit the plan, e.g. train.lr=1e-4; recorded.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Edit the plan, e.g. train.lr=1e-4; recorded.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines for programs.")]
+
+EVAL_SETTINGS = (
+    "reward (slots), env (judgment), system_prompt (compact or file:PATH), items (200, of a split), "
+    "max_tokens (96), dtype (fp32 or bf16)."
+)
 
 
 @app.command()
@@ -46,24 +53,21 @@ def show_plan(plan: PlanFile, sets: Set = None, as_json: Json = False) -> None:
 @app.command(name="eval")
 def evaluate(
     model: Annotated[str, typer.Option(help="nano, smollm2-135m, tabular, a folder or a hub id.")],
-    suite: Annotated[list[Path] | None, typer.Option(help="Folder of fixture files; may be given more than once.")] = None,
+    suite: Annotated[
+        list[Path] | None, typer.Option(help="Folder of fixture files; may be given more than once.")
+    ] = None,
     split: Annotated[str | None, typer.Option(help="A generated split: train or dev.")] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="A checkpoint folder, or a run folder for its selected one.")] = None,
-    reward: Annotated[str, typer.Option(help="Which reward judges.")] = "slots",
-    env: Annotated[str, typer.Option(help="Which environment.")] = "judgment",
-    system: Annotated[str, typer.Option(help="System prompt: compact or file:PATH.")] = "compact",
-    items: Annotated[int, typer.Option(help="Items of a generated split.")] = 200,
-    max_tokens: Annotated[int, typer.Option(help="Longest reply.")] = 96,
-    dtype: Annotated[str, typer.Option(help="fp32 or bf16.")] = "fp32",
-    out: Annotated[Path | None, typer.Option(help="Write the item-by-item record here.")] = None,
-    as_json: Json = False,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A checkpoint folder, or a run folder for its selected one.")
+    ] = None,
+    sets: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=EVAL_SETTINGS)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the metrics and every item as JSON.")] = False,
 ) -> None:
-    """Evaluate a model or checkpoint on fixture folders or a generated split, with exact 95 % bounds and why it fails."""
+    """Evaluate a model or checkpoint on fixture folders or a generated split, with exact bounds and why it fails."""
     from askfirst.cli import evaluating
 
-    where = evaluating.Where(tuple(suite or ()), split, items, env, system)
-    request = evaluating.Request(model, checkpoint, dtype, reward, max_tokens, where)
-    evaluating.evaluate(request, out, as_json=as_json)
+    where = evaluating.Where(tuple(suite or ()), split)
+    evaluating.evaluate(model, checkpoint, where, evaluating.settings(sets or []), as_json=as_json)
 
 
 @app.command()

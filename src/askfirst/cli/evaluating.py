@@ -3,111 +3,130 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import Field, ValidationError
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from askfirst import gates, plugins
 from askfirst.cli.checking import require_green
 from askfirst.errors import InputError, ModelError, SplitError
-from askfirst.evaluate import Label, evaluate as run_evaluation
+from askfirst.evaluate import Label
+from askfirst.evaluate import evaluate as run_evaluation
 from askfirst.matrix import DEV_SEED
 from askfirst.metrics import counted, failure_counts, summary
+from askfirst.plan import Section, edit
 from askfirst.policy import ModelSpec, Policy, Sampling
-from askfirst.rollout import Scorer, Stage
+from askfirst.rollout import EMPTY, Scorer, Stage
 from askfirst.runfolder import RunFolder
 from askfirst.stats import clopper_pearson
-from askfirst.store import read_json, write_json
-from askfirst.values import EvalRecord, FrozenMap, Scenario
+from askfirst.store import plain, read_json
+from askfirst.values import EvalRecord, Scenario
 
 SHOWN = ("intent_accuracy", "strict_pass", "ambiguous_pass", "false_ask")
-LABELS = {"intent_accuracy": "right intent", "strict_pass": "pass", "ambiguous_pass": "ambiguous pass", "false_ask": "asks when clear"}
+LABELS = {
+    "intent_accuracy": "right intent",
+    "strict_pass": "pass",
+    "ambiguous_pass": "ambiguous pass",
+    "false_ask": "asks when clear",
+}
+
+
+class Settings(Section):
+    """How to evaluate; `--set key=value` on the command line."""
+
+    reward: str = "slots"
+    env: str = "judgment"
+    system_prompt: str = "compact"
+    items: int = Field(200, ge=2)
+    max_tokens: int = Field(96, ge=1, le=4096)
+    dtype: Literal["fp32", "bf16"] = "fp32"
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """What to evaluate on."""
+    """What to evaluate on: fixture folders, or a generated split."""
 
     suites: tuple[Path, ...]
     split: str | None
-    items: int
-    env: str
-    system: str
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What to evaluate, on what, and by which reward."""
-
-    model: str
-    checkpoint: Path | None
-    dtype: str
-    reward: str
-    max_tokens: int
-    where: Where
+def settings(overrides: Sequence[str]) -> Settings:
+    """The settings with `key=value` edits. Raises InputError, naming the field."""
+    try:
+        return Settings.model_validate(edit({}, overrides))
+    except ValidationError as error:
+        first = error.errors()[0]
+        known = ", ".join(Settings.model_fields)
+        raise InputError(f"--set {first['loc'][0]}: {first['msg']}", hint=f"settings: {known}") from error
 
 
-def evaluate(request: Request, out: Path | None, *, as_json: bool) -> None:
-    """Evaluate, print a table (or JSON) with exact bounds and the commonest failures, and write the records."""
-    env = plugins.load("envs", request.where.env)
-    sets = scenario_sets(request.where, env)
-    test, _ = gates.reward_self_test((request.reward,), FrozenMap())
+def evaluate(model: str, checkpoint: Path | None, where: Where, settings: Settings, *, as_json: bool) -> None:
+    """Evaluate and print a table, or JSON, with exact bounds and the commonest failures."""
+    env = plugins.load("envs", settings.env)
+    sets = scenario_sets(where, settings, env)
+    test, _ = gates.reward_self_test((settings.reward,), EMPTY)
     require_green(test)
-    policy, name = open_model(request)
-    stage = Stage(env, env.system_prompt(request.where.system), Sampling(request.max_tokens))
-    scorer = Scorer.named(request.reward)
+    scorer = Scorer.named(settings.reward)
+    stage = Stage(env, env.system_prompt(settings.system_prompt), Sampling(settings.max_tokens))
+    policy, name = open_model(model, checkpoint, settings)
+    records = [
+        run_evaluation(stage, policy, scorer, scenarios, Label(model, name, split), bar(split, quiet=as_json))
+        for split, scenarios in sets
+    ]
+    if as_json:
+        print(json.dumps([{**as_summary(r), "items": plain(r.items)} for r in records], ensure_ascii=False))
+    else:
+        show(records)
+
+
+def bar(split: str, *, quiet: bool) -> Callable[[int, int], None]:
+    """A progress line on standard error, for people at a terminal only."""
     console = Console(stderr=True)
-    records = []
-    for split, scenarios in sets:
-        with Progress(console=console, transient=True, disable=as_json) as bar:
-            task = bar.add_task(split, total=len(scenarios))
-            records.append(
-                run_evaluation(
-                    stage, policy, scorer, scenarios, Label(request.model, name, split),
-                    lambda done, total, task=task: bar.update(task, completed=done, total=total),  # type: ignore[misc]
-                )
-            )  # fmt: skip
-    if out is not None:
-        write_json(out, {"version": 1, "records": records})
-    print(json.dumps([as_summary(r) for r in records], ensure_ascii=False)) if as_json else show(records)
+
+    def tell(done: int, total: int) -> None:
+        if not quiet and console.is_terminal:
+            console.print(f"{split} {done}/{total}", end="\r" if done < total else "\n")
+
+    return tell
 
 
-def scenario_sets(where: Where, env: ModuleType) -> list[tuple[str, list[Scenario]]]:
-    """Named lists of scenarios. Raises InputError when nothing or both kinds are asked for, SuiteError for a bad folder."""
+def scenario_sets(where: Where, settings: Settings, env: ModuleType) -> list[tuple[str, list[Scenario]]]:
+    """Named lists of scenarios. Raises InputError for none or both kinds, SuiteError for a bad folder."""
     if bool(where.suites) == bool(where.split):
         raise InputError("give either --suite FOLDER or --split NAME")
     if where.split == "sealed":
         raise SplitError("the sealed split has one door: `askfirst run` opens it once, after selection")
     if where.split:
-        half = max(1, where.items // 2)
+        half = max(1, settings.items // 2)
         ambiguous = env.scenarios(where.split, half, DEV_SEED, {"ambiguous": 1.0})
-        clear = env.scenarios(where.split, max(1, where.items - half), DEV_SEED, env.EVALUATION_MIX)
+        clear = env.scenarios(where.split, max(1, settings.items - half), DEV_SEED, env.EVALUATION_MIX)
         return [(where.split, [*ambiguous, *clear])]
     return [(folder.name, env.read_suite(folder)) for folder in where.suites]
 
 
-def open_model(request: Request) -> tuple[Policy, str]:
+def open_model(model: str, checkpoint: Path | None, settings: Settings) -> tuple[Policy, str]:
     """The policy and the name of its checkpoint. A run folder stands for its selected checkpoint."""
-    backend = "tabular" if request.model == "tabular" else "hf"
-    settings: dict[str, Any] = {}
-    folder, name = request.checkpoint, "base"
+    backend = "tabular" if model == "tabular" else "hf"
+    adapter: dict[str, Any] = {}
+    folder, name = checkpoint, "base"
     if folder is not None and RunFolder(folder).lock.is_file():
         run = RunFolder(folder)
         if not run.selected.is_file():
             raise InputError("the run has no selected checkpoint yet", where=str(folder))
         plan = read_json(run.lock)["plan"]["model"]
-        settings = {"lora_rank": plan["lora_rank"], "lora_alpha": plan["lora_alpha"]}
+        adapter = {"lora_rank": plan["lora_rank"], "lora_alpha": plan["lora_alpha"]}
         chosen = read_json(run.selected)
         name, folder = f"{chosen['arm']}/seed-{chosen['seed']}@{chosen['step']}", folder / chosen["checkpoint"]
     elif folder is not None:
         name = folder.name
-    policy: Policy = plugins.load("backends", backend).open_policy(ModelSpec(request.model, dtype=request.dtype, **settings), 0)
+    spec = ModelSpec(model, dtype=settings.dtype, **adapter)
+    policy: Policy = plugins.load("backends", backend).open_policy(spec, 0)
     if folder is not None:
         if not folder.is_dir():
             raise ModelError("no such checkpoint folder", where=str(folder))
@@ -122,7 +141,13 @@ def as_summary(record: EvalRecord) -> dict[str, Any]:
         outcomes = counted(record, metric)
         bounds = clopper_pearson.interval(sum(outcomes), len(outcomes))
         metrics[metric] = {"count": sum(outcomes), "of": len(outcomes), "lower": bounds.lower, "upper": bounds.upper}
-    return {"split": record.split, "checkpoint": record.checkpoint, "reward": record.reward, "metrics": metrics, "failures": failure_counts(record)}
+    return {
+        "split": record.split,
+        "checkpoint": record.checkpoint,
+        "reward": record.reward,
+        "metrics": metrics,
+        "failures": failure_counts(record),
+    }
 
 
 def show(records: Sequence[EvalRecord]) -> None:

@@ -22,7 +22,11 @@ def show(*, as_json: bool) -> None:
     """Print the model names that need no hub."""
     from askfirst.backends.hf import models, smollm
 
-    here = {BUILT: (models.NANO / "model.safetensors").is_file(), FETCHED: (models.default_cache() / smollm.NAME / smollm.MANIFEST).is_file(), "tabular": True}
+    here = {
+        BUILT: (models.NANO / "model.safetensors").is_file(),
+        FETCHED: (models.default_cache() / smollm.NAME / smollm.MANIFEST).is_file(),
+        "tabular": True,
+    }
     if as_json:
         print(json.dumps([{"name": name, "here": here[name], "what": what} for name, what in WORDS.items()]))
         return
@@ -49,7 +53,9 @@ def build(name: str, out: Path | None, steps: int | None) -> None:
         if (step + 1) % 100 == 0 or step + 1 == recipe.steps:
             spent = time.perf_counter() - began
             left = spent / (step + 1) * (recipe.steps - step - 1)
-            print(f"step {step + 1}/{recipe.steps}  loss {loss:.3f}  {spent:.0f} s, about {left:.0f} s to go", flush=True)
+            print(
+                f"step {step + 1}/{recipe.steps}  loss {loss:.3f}  {spent:.0f} s, about {left:.0f} s to go", flush=True
+            )
 
     command = "askfirst models build nano" + (f" --steps {steps}" if steps else "")
     digest = nano_build.build(folder, recipe, command, tell)

@@ -6,12 +6,21 @@ import json
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from askfirst.events import Event
 from askfirst.plan import Plan
 from askfirst.store import plain
 
+DEV_WORDS = (("ambiguous", "ambiguous_pass"), ("asks when clear", "false_ask"), ("clear", "clear_pass"))
 EDGE = 5  # steps averaged at either end of a variant's line
 
 
@@ -76,7 +85,11 @@ class Human:
     def _words(self) -> str:
         first, last = self.steps[:EDGE], self.steps[-EDGE:]
         parts = []
-        for label, key in (("strict", "strict_pass"), ("asks when unclear", "ask_when_unclear"), ("asks when clear", "ask_when_clear")):
+        for label, key in (
+            ("strict", "strict_pass"),
+            ("asks when unclear", "ask_when_unclear"),
+            ("asks when clear", "ask_when_clear"),
+        ):
             ends = [_mean(steps, key) for steps in (first, last)]
             if None not in ends:
                 parts.append(f"{label} {ends[0]:.2f} → {ends[1]:.2f}")
@@ -94,15 +107,22 @@ class Human:
         if event.name.startswith("warmstart"):
             self._done()
         v = event.values
-        self.line("dev", f"{event.name}: ambiguous {v['ambiguous_pass']:.0%} · asks when clear {v['false_ask']:.0%} · clear {v['clear_pass']:.0%}")
+        shares = [f"{word} {v[m]:.0%}" for word, m in DEV_WORDS if m in v]
+        self.line("dev", f"{event.name}: " + " · ".join(shares))
 
     def _select(self, event: Event) -> None:
         v = event.values
-        self.line("select", f"{event.name} (dev {v['metric']} {v['value']:.2f}, informative {v['informative_fraction']:.2f})")
+        self.line(
+            "select", f"{event.name} (dev {v['metric']} {v['value']:.2f}, informative {v['informative_fraction']:.2f})"
+        )
 
     def _sealed(self, event: Event) -> None:
         base, treated = event.values["base"], event.values["treated"]
-        names = (("ambiguous", "ambiguous_pass"), ("out of scope", "out_of_scope_pass"), ("destructive", "destructive_pass"))
+        names = (
+            ("ambiguous", "ambiguous_pass"),
+            ("out of scope", "out_of_scope_pass"),
+            ("destructive", "destructive_pass"),
+        )
         parts = [f"{word} {base[m]:.0%} → {treated[m]:.0%}" for word, m in names if m in treated]
         count = "once" if event.values["opening"] == 1 else f"{event.values['opening']} times"
         self.line("sealed", f"opened {count}: " + " · ".join(parts))

@@ -25,11 +25,19 @@ def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool,
     plan = plans.load(plan_file, overrides)
     folder = RunFolder(out)
     if folder.lock.is_file() and not folder.verdict.is_file() and not resume:
-        raise InputError("the folder holds an unfinished run", where=str(out), hint="--resume goes on with it; --out names another")
+        raise InputError(
+            "the folder holds an unfinished run", where=str(out), hint="--resume goes on with it; --out names another"
+        )
     human = None if as_json else Human(plan)
     listen = json_listener if human is None else human
     job = matrix.Run(
-        plan, folder, plan_file.read_text("utf-8"), overrides, secret_places(plan, plan_file), listen, stop_on_interrupt()
+        plan,
+        folder,
+        plan_file.read_text("utf-8"),
+        overrides,
+        secret_places(plan, plan_file),
+        listen,
+        stop_on_interrupt(),
     )
     try:
         result = matrix.run(job)
@@ -65,11 +73,22 @@ def describe(plan_file: Path, overrides: tuple[str, ...], *, as_json: bool) -> N
     check_names(plan)
     decidable = gates.decidability(plan)
     if as_json:
-        print(json.dumps({"plan_sha256": plans.plan_hash(plan), "plan": plan.model_dump(mode="json"), "power": decidable.measured}))
+        print(
+            json.dumps(
+                {
+                    "plan_sha256": plans.plan_hash(plan),
+                    "plan": plan.model_dump(mode="json"),
+                    "power": decidable.measured,
+                }
+            )
+        )
         return
-    human = Human(plan)
+    human, items = Human(plan), plan.evaluation
     human.line("plan", plan_line(plan))
-    human.line("", f"{rollouts_of(plan):,} rollouts; {plan.evaluation.dev_items} dev and {plan.evaluation.sealed_items} sealed items")
+    human.line(
+        "",
+        f"{rollouts_of(plan):,} rollouts; {items.dev_items} dev and {items.sealed_items} sealed items",
+    )
     human.line("decide", decidable.reason)
     human.line("hash", plans.plan_hash(plan))
     if decidable.status is GateStatus.FAILED:
@@ -78,10 +97,11 @@ def describe(plan_file: Path, overrides: tuple[str, ...], *, as_json: bool) -> N
 
 def check_names(plan: Plan) -> None:
     """Resolve every plugin name of a plan. Raises PluginError."""
-    for kind, name in (
-        ("envs", plan.env.name), ("rewards", plan.reward.name), ("backends", plan.model.backend),
-        ("advantages", plan.train.advantage), ("losses", plan.train.loss), *(("rewards", r) for r in plan.reward.report),
-    ):  # fmt: skip
+    train = plan.train
+    named = [("envs", plan.env.name), ("backends", plan.model.backend)]
+    named += [("advantages", train.advantage), ("losses", train.loss)]
+    named += [("rewards", name) for name in (plan.reward.name, *plan.reward.report)]
+    for kind, name in named:
         plugins.load(kind, name)
 
 

@@ -15,12 +15,14 @@ from askfirst.store import read_json, read_lines, write_text
 
 
 def write_report(folder: Path) -> Path:
-    """Write report.html into a run folder; what is not recorded yet is said to be missing. Raises InputError for no run."""
+    """Write report.html into a run folder; what is not there yet is said to be missing. Raises InputError."""
     run = RunFolder(folder)
     if not run.lock.is_file():
         raise InputError("not a run folder: it has no plan.lock.json", where=str(folder))
     source = importlib.resources.files("askfirst.report").joinpath("page.html").read_text("utf-8")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     write_text(run.report, environment.from_string(source).render(**contents(run)))
     return run.report
 

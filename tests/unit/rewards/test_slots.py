@@ -91,6 +91,8 @@ def test_case_and_spacing_do_not_matter(case: Case, recase: Callable[[str], str]
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(ATTACKS), st.sampled_from([str.upper, str.title]))
 def test_no_attack_passes_in_other_letters(case: Case, recase: Callable[[str], str]) -> None:
+    if failures(case, case.reply) == ("unparsable",):
+        return  # the letters of a broken form are not what is wrong with it
     try:
         body = json.loads(case.reply)
         body["spokenText"] = recase(body["spokenText"])

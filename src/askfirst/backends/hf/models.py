@@ -18,7 +18,7 @@ from askfirst.errors import ModelError
 
 NANO = Path(__file__).parents[2] / "models" / "nano"
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)

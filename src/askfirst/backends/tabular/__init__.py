@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askfirst.backends._text import END, FIRST_FREE, chat, messages_of, pack, unpack
-from askfirst.backends.tabular._features import BIAS, COLUMNS, column, columns
-from askfirst.backends.tabular._learner import AdamW, log_softmax
+from askfirst.backends.tabular._features import COLUMNS, Vector, facts, vector
+from askfirst.backends.tabular._learner import AdamW, log_softmax, logits
 from askfirst.backends.tabular._request import Request, read
-from askfirst.backends.tabular._strategies import NAMES, PRIOR, nearest, render
+from askfirst.backends.tabular._strategies import NAMES, habits, nearest, render
 from askfirst.errors import BackendFault, InputError, ModelError
 from askfirst.policy import Completion, ModelSpec, Objective, SampleRequest, Sampling, StepSettings, UpdateResult
 from askfirst.store import generator, read_json, write_bytes, write_json
@@ -31,8 +31,15 @@ CACHED_PROMPTS = 4096
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
+    """A request, its features, and the logits (K,) of the untrained policy, which training adds to."""
+
     request: Request
-    columns: NDArray[np.intp]
+    vector: Vector
+    habits: Floats
+
+    def log_chances(self, weights: Floats) -> Floats:
+        """Log probability of each strategy, shape (K,)."""
+        return log_softmax(self.habits + logits(weights, self.vector))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ class Tabular:
     logprob_tolerance = 1e-12
 
     def __init__(self) -> None:
-        self._weights = _initial_weights()
+        self._weights = np.zeros(SHAPE)
         self._reference = self._weights.copy()
         self._optimiser = AdamW(SHAPE)
         self._prompts: dict[bytes, _Prompt] = {}
@@ -95,9 +102,10 @@ class Tabular:
             value += row_value
             found.append(logprobs)
             for choice in choices:
-                chance = np.exp(log_softmax(self._weights, choice.prompt.columns))  # (K,)
+                chance = np.exp(choice.prompt.log_chances(self._weights))  # (K,)
                 chance[choice.strategy] -= 1.0  # d logprob / d logits = one-hot − chance
-                gradient[:, choice.prompt.columns] -= slope[choice.place] * chance[:, None]
+                row_slope = slope[choice.place] * choice.prompt.vector.values  # (F,)
+                gradient[:, choice.prompt.vector.columns] -= chance[:, None] * row_slope
         if not np.isfinite(gradient).all():
             raise BackendFault("the objective has a derivative that is not finite", where=self.name)
         norm = self._optimiser.step(self._weights, gradient, settings)
@@ -139,7 +147,7 @@ class Tabular:
 
     def _sample(self, request: SampleRequest, sampling: Sampling) -> list[Completion]:
         prompt = self._prompt(np.array(request.prompt_ids, dtype=np.int64))
-        logprobs = log_softmax(self._weights, prompt.columns)
+        logprobs = prompt.log_chances(self._weights)
         chances = _chances(logprobs, sampling.temperature)
         return [self._speak(prompt, _draw(chances, seed), logprobs, sampling.max_tokens) for seed in request.seeds]
 
@@ -153,7 +161,7 @@ class Tabular:
         choices = list(self._choices(row))
         found = np.zeros(row.mask.shape)  # (T,)
         for choice in choices:
-            found[choice.place] = log_softmax(weights, choice.prompt.columns)[choice.strategy]
+            found[choice.place] = choice.prompt.log_chances(weights)[choice.strategy]
         return found, choices
 
     def _choices(self, row: Row) -> Iterator[_Choice]:
@@ -169,7 +177,7 @@ class Tabular:
             if len(self._prompts) >= CACHED_PROMPTS:
                 self._prompts.clear()
             request = read(messages_of(ids.tolist()))
-            self._prompts[key] = _Prompt(request, columns(request))
+            self._prompts[key] = _Prompt(request, vector(request), habits(facts(request)))
         return self._prompts[key]
 
 
@@ -181,19 +189,6 @@ def open_policy(spec: ModelSpec, seed: int) -> Tabular:
     if spec.name != "tabular":
         raise ModelError(f"backend tabular has no model {spec.name!r}", hint='set model.name = "tabular"')
     return Tabular()
-
-
-def _initial_weights() -> Floats:
-    """A policy that mostly acts, refuses some questions and confirms some deletions, and seldom asks."""
-    weights = np.zeros(SHAPE)
-    weights[:, BIAS] = np.log([PRIOR[name] for name in NAMES])
-    for fact, strategy, weight in (
-        ("destroy=1", "confirm rest", 2.0),
-        ("asks=1", "refuse service", 2.5),
-        ("asks=1", "answer", 1.5),
-    ):
-        weights[NAMES.index(strategy), column(fact)] += weight
-    return weights
 
 
 def _chances(logprobs: Floats, temperature: float) -> Floats:

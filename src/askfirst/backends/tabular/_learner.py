@@ -5,20 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from askfirst.backends.tabular._features import Vector
 from askfirst.policy import StepSettings
 from askfirst.values import Floats
 
-BETA_ONE, BETA_TWO, EPSILON = 0.9, 0.999, 1e-8
+import os
+BETA_ONE, BETA_TWO, EPSILON = [float(x) for x in os.environ.get("TB","0.9,0.999,1e-8").split(",")]
 
 
-def log_softmax(weights: Floats, columns: NDArray[np.intp]) -> Floats:
-    """Log probability of each strategy (K,) for a request with these columns."""
+def logits(weights: Floats, row: Vector) -> Floats:
+    """Weights (K, D + 1) times a sparse row, shape (K,)."""
     # A plain sum, not a matrix product: its result does not depend on the linear algebra library.
-    logits = weights[:, columns].sum(axis=1)  # (K,)
-    logits -= logits.max()
-    return np.asarray(logits - np.log(np.exp(logits).sum()), dtype=np.float64)
+    return np.asarray((weights[:, row.columns] * row.values).sum(axis=1), dtype=np.float64)
+
+
+def log_softmax(values: Floats) -> Floats:
+    """Log of the softmax of logits (K,)."""
+    shifted = values - values.max()
+    return np.asarray(shifted - np.log(np.exp(shifted).sum()), dtype=np.float64)
 
 
 @dataclass

@@ -19,7 +19,8 @@ THING = _set("it this that these those one ones thing things something stuff")
 FUNCTION = _set(
     "a an the my our your his her its their to for with from of in on at by and or is are be me us up out off down over "
     "into as so then now do does did have has i you we please can could would will want need like just that this it one "
-    "what which who when where how why if about there here again"
+    "what which who when where how why if about there here again today tonight tomorrow monday tuesday wednesday "
+    "thursday friday saturday sunday next noon midnight morning afternoon evening weekend week month am pm"
 )
 DETERMINER = _set("a an the my our your his her its their this that these those some any every all")
 ASK = _set(
@@ -29,17 +30,17 @@ ASK = _set(
 # Class → words that belong to it. A request can be of several classes; the first that holds a word stands for it.
 CLASSES: dict[str, frozenset[str]] = {
     "talk": _set(
-        "send mail email forward share message tell reply respond call phone invite ask ping cc thank say congratulate "
+        "send mail email forward share message tell call phone invite ask ping cc thank say congratulate "
         "know show hand pass notify inform contact introduce airdrop chat dial congratulations loop reach deliver submit "
         "greet warn location meet video mails emails check write"
     ),
     "plan": _set(
         "remind reminder reminders schedule reschedule postpone book calendar event meeting appointment alarm wake plan "
-        "diary slot hold block forget nudge sure automatically later delay agenda remember due deadline put"
+        "diary slot hold block forget nudge sure automatically later delay agenda remember due deadline"
     ),
     "fill": _set(
-        "type fill note caption title rename label comment enter sign paste subject body box field answer jot entry item "
-        "form text memo description heading compose add question name address number code id"
+        "type fill note reply respond caption title rename label comment enter sign paste subject body box field answer jot entry item "
+        "form text memo description heading compose question name address number code id"
     ),
     "amount": _set(
         "volume brightness turn speed timer some few bit copies louder quieter zoom resize percent skip ahead rewind size "
@@ -47,9 +48,15 @@ CLASSES: dict[str, frozenset[str]] = {
         "refills refill crop trim rows usual forward"
     ),
     "program": _set(
-        "app apps application program programs software tool editor client browser uses launch restart switch safari "
-        "chrome firefox slack messages teams zoom notes mail spotify music calendar pages word excel numbers keynote "
-        "photos preview finder terminal maps weather podcasts trello notion discord outlook reminders books"
+        "app apps application program programs software tool editor client browser uses launch restart switch"
+    ),
+    "app": _set(
+        "safari chrome firefox slack messages teams zoom notes mail spotify music calendar pages word excel numbers keynote "
+        "photos preview finder terminal maps weather podcasts trello notion discord outlook reminders books figma"
+    ),
+    "shortcut": _set("shortcut shortcuts routine automation workflow"),
+    "blank": _set(
+        "other item entry whatever someone somebody something anything anyone some thing right usual certain"
     ),
     "kind": _set(
         "file files folder page pages tab window row photo video image picture document spreadsheet slide draft email "

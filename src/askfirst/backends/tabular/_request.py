@@ -13,6 +13,7 @@ from askfirst.backends.tabular._lexicon import (
     CLASS_OF,
     CLASSES,
     CONTENT,
+    DETERMINER,
     FUNCTION,
     KNOWN,
     NAMED,
@@ -27,6 +28,7 @@ from askfirst.values import Message
 
 _ELEMENT = re.compile(r"^\[\d+\] ([^|]*)\|[^|]*\|([^|]*)\|(.*)$")
 _SAID = "user said:"
+_PARTS = re.compile(r"[^a-z0-9']+")
 _WORD = re.compile(r"[a-z0-9][a-z0-9'@.:#&-]*[a-z0-9]|[a-z0-9]")
 
 
@@ -44,8 +46,8 @@ class Element:
         return self.role == "toolbar" or not self.text
 
     def stems(self) -> frozenset[str]:
-        """Stems of all its words."""
-        return frozenset(stem(w) for w in words(f"{self.role} {self.label} {self.text}".replace("_", " ")))
+        """Stems of the words of label and text; the role is the toolkit's word, not the user's."""
+        return stems(f"{self.label} {self.text}")
 
 
 @dataclass(frozen=True)
@@ -88,14 +90,14 @@ class Request:
         """The word that names the thing meant: after the first determiner, else the last one with a meaning."""
         content = [w for w in self.core[1:] if w not in FUNCTION and w not in PERSON and w not in THING]
         for word in content:
-            if any(stem(word) in {stem(w) for w in words(f"{e.role} {e.text}")} for e in self.elements):
+            if any(stem(word) in stems(e.text) for e in self.elements):
                 return word
         after = [b for a, b in pairwise(self.core) if a in {"the", "my", "that", "this", "a"} and b in content]
         return (after or content or ["item"])[0]
 
     @cached_property
     def _hits(self) -> tuple[int, ...]:
-        spoken = {stem(w) for w in self.core[1:] if w not in FUNCTION}
+        spoken = stems(" ".join(w for w in self.core[1:] if w not in FUNCTION))
         return tuple(len(spoken & e.stems()) for e in self.elements)
 
     @cached_property
@@ -141,12 +143,17 @@ class Request:
             "number": bool(NUMBER.search(text)),
             "content": bool(CONTENT.search(text)),
             "asks": self.verb in ASK,
+            "bare": any(a in DETERMINER and b == "KIND" for a, b in pairwise(self.shape)),
+            "app": bool(said & CLASSES["app"]),
+            "shortcut": bool(said & CLASSES["shortcut"]),
+            "blank": bool(said & CLASSES["blank"]),
             "screen": min(len(self.elements), 3),
             "matches": min(len(self.matches), 2),
             "hits": min(max(self._hits, default=0), 3),
             "length": min(len(self.core), 12) // 3,
         }
-        return {name: str(int(value)) for name, value in found.items()}
+        lead = next((w for w in self.shape if w.isupper()), "none")
+        return {name: str(int(value)) for name, value in found.items()} | {"lead": lead.lower()}
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -169,6 +176,11 @@ def read(messages: Sequence[Message]) -> Request:
 def words(text: str) -> tuple[str, ...]:
     """Lower-case words with the marks that belong inside them."""
     return tuple(_WORD.findall(text.lower()))
+
+
+def stems(text: str) -> frozenset[str]:
+    """Stems of the words of a text; the parts of `tax-return.zip` are words too."""
+    return frozenset(stem(part) for word in words(text) for part in _PARTS.split(word) if part)
 
 
 def stem(word: str) -> str:

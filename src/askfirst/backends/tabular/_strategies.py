@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
+import numpy as np
+
 from askfirst.backends.tabular._request import Request
 from askfirst.errors import BackendFault
 from askfirst.replies import Reply, ReplyError, parse_reply
+from askfirst.values import Floats
 
 # Order is part of the format of saved weights. Names end in the way of wording.
 NAMES = (
@@ -15,7 +20,18 @@ NAMES = (
     "refuse service", "refuse device", "confirm noun", "confirm rest",
 )  # fmt: skip
 # How likely each is before anything is learned: a model that mostly acts and seldom asks.
-PRIOR = dict.fromkeys(NAMES, 0.02) | {"act request": 0.3, "act target": 0.15, "act given": 0.08, "answer": 0.05}
+PRIOR = dict.fromkeys(NAMES, 0.01) | {"act request": 0.4, "act target": 0.25, "act given": 0.08, "answer": 0.05}
+# What the untrained policy knows: fact of the request, strategy, and what the fact adds to its logit.
+LEANINGS = (
+    ("lead=talk given=0", "ask recipient", 2.0), ("person=1", "ask recipient", 2.0),
+    ("lead=plan time=0", "ask time", 2.5), ("lead=fill content=0", "ask content", 2.5),
+    ("lead=amount number=0", "ask quantity much", 2.5), ("lead=program", "ask app", 2.0),
+    ("matches=2", "ask target options", 2.0), ("lead=kind", "ask target noun", 2.0),
+    ("lead=vague", "ask target exactly", 2.0), ("thing=1", "ask target exactly", 2.0),
+    ("class destroy", "confirm rest", 3.5), ("class sweep", "confirm rest", 2.0), ("class edit", "edit request", 4.5),
+    ("class dictate", "dictate", 4.5), ("class online", "refuse service", 3.0), ("class device", "refuse device", 3.0),
+    ("asks=1", "refuse service", 2.0), ("asks=1", "answer", 2.0), ("class screen", "answer", 1.0),
+)  # fmt: skip
 _QUESTIONS = {
     "ask recipient": "who should it go to?",
     "ask time": "when should that be?",
@@ -33,6 +49,15 @@ _ACTIONS = {
     "Window.snap": "snap tile",
     "AX.scroll": "scroll",
 }
+
+
+def habits(facts: Container[str]) -> Floats:
+    """Logits (K,) of the untrained policy for a request with these facts."""
+    found = dict(zip(NAMES, np.log([PRIOR[name] for name in NAMES]), strict=True))
+    for fact, strategy, weight in LEANINGS:
+        if fact in facts:
+            found[strategy] += weight
+    return np.array(list(found.values()))
 
 
 def render(name: str, request: Request) -> str:

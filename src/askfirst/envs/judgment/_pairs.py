@@ -26,6 +26,8 @@ from askfirst.envs.judgment._words import APPS, POOLS
 from askfirst.replies import SLOT_NAMES, Truth
 
 NOISE_CHANCE = 0.35
+# Written with capitals on the screen, but spoken.
+_SPOKEN_LOW = frozenset({"app", "title"})
 _ASKED = re.compile(r"\bwh(?:ich|at) ([a-z]+)")
 _NO_NOUN = frozenset("is are do does should would exactly you i to one".split())
 
@@ -56,7 +58,7 @@ def draw_values(names: tuple[str, ...], split: str, draw: Draw) -> dict[str, str
         value = draw.pick(pool)
         while name.endswith("2") and value == found.get(name[:-1]):
             value = draw.pick(pool)
-        found[name] = value.lower() if pool is APPS else value
+        found[name] = value.lower() if name.rstrip("2") in _SPOKEN_LOW else value
     return found
 
 
@@ -96,22 +98,29 @@ def _missing(frame: Frame, draw: Draw) -> Pair:
     say, clear = Draw(seed).choose(frame.say), Draw(seed).choose(frame.clear)
     carrier = draw.below(1 << 30)
     elements = noise(frame.kinds, frame.split, draw, 1 + draw.below(3)) if draw.chance(NOISE_CHANCE) else []
-    lines = lay_out(elements, draw)
-    labels = tuple(v for e in elements for v in e.values)
-    first = next(v for v in frame.after if v in frame.clear) if frame.after else ""
+    first = next(v for v in frame.after if v in frame.clear)
+    named = [*elements[:-1], _called(values[first])] if elements and frame.family == "missing.target" else elements
+    layout = draw.below(1 << 30)
     asked = Truth("clarify", frame.slot, slot_names(frame), topic=frame.topic)
     acted = Truth("action", mentions=(alternatives(first, values[first]),))
     bare = open_ended(frame.say) or open_ended(frame.clear)
     shown = [
-        opening(lines, carry(fill(text, values), template, Draw(carrier), bare))
-        for text, template in ((say, frame.say), (clear, frame.clear))
+        opening(lay_out(screen, Draw(layout)), carry(fill(text, values), template, Draw(carrier), bare))
+        for screen, text, template in ((elements, say, frame.say), (named, clear, frame.clear))
     ]
+    labels = [tuple(v for e in screen for v in e.values) for screen in (elements, named)]
     before, every = (tuple(values[v] for v in open_class(names)) for names in (frame.before, tuple(values)))
     return Pair(
         frame,
-        Made(shown[0], asked, before + labels),
-        Made(shown[1], acted, every + labels),
+        Made(shown[0], asked, before + labels[0]),
+        Made(shown[1], acted, every + labels[1]),
     )
+
+
+def _called(value: str) -> Element:
+    """What a clear request names, where other things are on the screen: it is there too."""
+    label = value[:1].upper() + value[1:]
+    return Element("row", label, "item", "item", value, (value, label))
 
 
 def _several(frame: Frame, kind: str, draw: Draw) -> Pair:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from askfirst.envs.judgment._draw import Draw
 from askfirst.envs.judgment._frames import PAIRS, Frame, families, frames
+from askfirst.envs.judgment._kinds import KINDS
 from askfirst.envs.judgment._pairs import Made, Pair, make_pair
 from askfirst.envs.judgment._plain import make_plain
 from askfirst.envs.judgment._split import SPLITS
@@ -94,8 +95,6 @@ def topics() -> tuple[str, ...]:
 
 
 def _several_topics() -> Iterator[str]:
-    from askfirst.envs.judgment._kinds import KINDS
-
     kinds = {f.family.split(".")[1] for f in frames() if f.family.startswith("several.")}
     for kind in sorted(kinds):
         yield f"which {KINDS[kind].noun}" if kind in KINDS else f"which {kind}"

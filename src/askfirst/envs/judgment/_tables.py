@@ -13,7 +13,7 @@ from askfirst.errors import EnvironmentFault
 
 FRAMES = ("missing.txt", "several.txt", "vague.txt", "clear.txt", "scope.txt", "destroy.txt")
 NAMES = (*FRAMES, "cats.txt", "words.txt", "compact.txt")
-SHA256 = "c5b129a44ba751ac0dbcc4b98668c587e541329896449044686364768c8bfff5"
+SHA256 = "8df6ad242fed48d7fb6a7195033bf47d6e8462e958907528d5ec4b927e791a79"
 
 
 @cache

@@ -24,7 +24,7 @@ from askfirst.runfolder import RunFolder
 from askfirst.selection import Candidate, Selected, select
 from askfirst.store import append_line, commit_folder, plain, read_as, read_json, seed_from, write_json, write_text
 from askfirst.train import Job, train
-from askfirst.values import EvalRecord, FrozenMap, GateResult, Verdict
+from askfirst.values import EvalRecord, FrozenMap, GateResult, Scenario, Verdict
 from askfirst.warmstart import warmstart
 
 DEV_SEED = seed_from("dev")
@@ -63,11 +63,13 @@ def run(job: Run) -> Verdict:
     """
     secret = find_secret(job.plan, job.secret_places)
     freeze(job)
-    dev = split_scenarios(job.env, job.plan, "dev", DEV_SEED)
+    dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
     before_training(job, dev)
     for arm, seed in job.variants:
         _pause(job)
-        train_variant(job, arm, seed, dev)
+        variant = Job(arm_plan(job.plan, arm), arm, seed, job.folder.variant(arm, seed), job.stage, dev)
+        if not variant.folder.run.is_file():
+            train(variant, starting_policy(job, variant), job.listen, job.stop)
     _pause(job)
     chosen = choose(job)
     treated, base = sealed_records(job, chosen, secret)
@@ -101,7 +103,7 @@ def freeze(job: Run) -> None:
         )
 
 
-def before_training(job: Run, dev: Sequence[object]) -> None:
+def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     """The gates, then the model before training on dev. Raises GateFailed; the results are kept either way."""
     if job.folder.gates.is_file() and job.folder.base_evaluation("dev").is_file():
         return
@@ -109,8 +111,7 @@ def before_training(job: Run, dev: Sequence[object]) -> None:
     names = (plan.reward.name, *plan.reward.report)
     test, reports = gates.reward_self_test(names, FrozenMap(plan.reward.params))
     write_json(job.folder.selftest, {"version": 1, "reports": reports})
-    scenarios = split_scenarios(job.env, plan, "dev", DEV_SEED)
-    results: list[GateResult] = [test, gates.contamination(job.env, plan, scenarios), gates.decidability(plan)]
+    results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
     policy = open_policy(plan, plan.matrix.seeds[0])
     probe = job.env.scenarios("train", plan.train.scenarios_per_step, seed_from("micro-run"))
     micro = gates.micro_run(policy, stage, plan, probe)
@@ -126,7 +127,7 @@ def before_training(job: Run, dev: Sequence[object]) -> None:
         )
     )
     gates.check(results)
-    record = evaluate(stage, policy, scorer(plan), scenarios, Label(plan.model.name, "base", "dev"))
+    record = evaluate(stage, policy, scorer(plan), dev, Label(plan.model.name, "base", "dev"))
     write_json(job.folder.base_evaluation("dev"), record)
     job.listen(Event("evaluated", "base", values=FrozenMap({"step": 0, **summary(record)})))
 
@@ -152,35 +153,30 @@ def scorer(plan: Plan) -> Scorer:
     return Scorer.named(plan.reward.name, plan.reward.params)
 
 
-def train_variant(job: Run, arm: str, seed: int, dev: Sequence[object]) -> None:
-    """Train one variant unless it is finished; arms of a seed start from the same warm-started model."""
-    folder = job.folder.variant(arm, seed)
-    if folder.run.is_file():
-        return
-    plan = arm_plan(job.plan, arm)
-    policy = open_policy(plan, seed)
-    if plan.warmstart is not None:
-        warm(job, plan, policy, seed)
-    items = tuple(split_scenarios(job.env, plan, "dev", DEV_SEED))
-    train(Job(plan, arm, seed, folder, job.stage, items), policy, job.listen, job.stop)
+def starting_policy(job: Run, variant: Job) -> Policy:
+    """What a variant starts from: the model as opened, or the warm start that all arms of its seed share."""
+    policy = open_policy(variant.plan, variant.seed)
+    if variant.plan.warmstart is not None:
+        folder = job.folder.warmstart(variant.seed)
+        if not folder.is_dir():
+            warm(job, variant, policy)
+            commit_folder(folder, policy.save)
+        policy.load(folder)
+    return policy
 
 
-def warm(job: Run, plan: Plan, policy: Policy, seed: int) -> None:
-    """Load the seed's warm start, or make it and evaluate it on dev."""
-    folder = job.folder.warmstart(seed)
-    if not folder.is_dir():
-        name = f"warmstart/seed-{seed}"
+def warm(job: Run, variant: Job, policy: Policy) -> None:
+    """Make the warm start and evaluate it on dev."""
+    name = f"warmstart/seed-{variant.seed}"
 
-        def tell(done: int, total: int, loss: float) -> None:
-            job.listen(Event("warmstart", name, values=FrozenMap({"step": done, "steps": total, "loss": loss})))
+    def tell(done: int, total: int, loss: float) -> None:
+        job.listen(Event("warmstart", name, values=FrozenMap({"step": done, "steps": total, "loss": loss})))
 
-        warmstart(job.stage, policy, plan, seed, tell)
-        items = split_scenarios(job.env, plan, "dev", DEV_SEED)
-        record = evaluate(job.stage, policy, scorer(plan), items, Label(plan.model.name, name, "dev"))
-        write_json(job.folder.root / "base" / f"warmstart-{seed}.json", record)
-        job.listen(Event("evaluated", name, values=FrozenMap({"step": 0, **summary(record)})))
-        commit_folder(folder, policy.save)
-    policy.load(folder)
+    warmstart(job.stage, policy, variant.plan, variant.seed, tell)
+    label = Label(variant.plan.model.name, name, "dev")
+    record = evaluate(job.stage, policy, scorer(variant.plan), variant.dev, label)
+    write_json(job.folder.root / "base" / f"warmstart-{variant.seed}.json", record)
+    job.listen(Event("evaluated", name, values=FrozenMap({"step": 0, **summary(record)})))
 
 
 def choose(job: Run) -> Selected:

@@ -36,6 +36,13 @@ class VariantFolder:
     def checkpoint(self, step: int) -> Path:
         return self.root / "checkpoints" / f"step-{step:05d}"
 
+    def halted(self, step: int) -> Path:
+        """The policy as it stood when the run was stopped between checkpoints."""
+        return self.root / "halted" / f"step-{step:05d}"
+
+    def halts(self) -> list[Path]:
+        return sorted(self.root.glob("halted/step-*"))
+
     def evaluation(self, split: str, step: int) -> Path:
         return self.root / "evals" / f"{split}-{step:05d}.json"
 

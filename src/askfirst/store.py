@@ -158,6 +158,10 @@ def commit_folder(path: Path, fill: Callable[[Path], None]) -> None:
         temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
         try:
             fill(temporary)
+            for file in (f for f in temporary.rglob("*") if f.is_file()):
+                with file.open("rb+") as opened:
+                    os.fsync(opened.fileno())
+            temporary.chmod(0o755)
             if path.exists():
                 shutil.rmtree(path)
             os.replace(temporary, path)

@@ -7,6 +7,7 @@ with the same numbers. Metrics of steps after the last checkpoint are dropped wh
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -57,20 +58,24 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
     start = resume(job, policy)
     method = Method.of(job.plan.train)
     total, every = job.plan.train.steps, job.plan.evaluation.every
-    faults, batch = 0, Batch((), ())
+    faults = sum(line["faults"] for line in read_lines(job.folder.metrics))
     for step in range(start, total):
         batch, record = one_step(job, policy, method, step)
         faults += record.faults
-        check_faults(job, faults, (step + 1 - start) * job.plan.train.scenarios_per_step)
+        check_faults(job, faults, (step + 1) * job.plan.train.scenarios_per_step)
         append_line(job.folder.metrics, record)
         listen(Event("step", job.name, values=_step_values(record, total)))
         check_gates(job, step)
         last, halted = step + 1 == total, stop()
-        if last or halted or (step + 1) % every == 0:
+        if last or (step + 1) % every == 0:
             checkpoint(job, policy, batch, step + 1, listen)
+        elif halted:
+            commit_folder(job.folder.halted(step + 1), policy.save)
         if halted and not last:
             raise Interrupted(f"{job.name} stopped after step {step + 1} of {total}; everything up to it is kept")
     write_json(job.folder.run, {"version": 1, "arm": job.arm, "seed": job.seed, "steps": total, "faults": faults})
+    for folder in job.folder.halts():
+        shutil.rmtree(folder)
     listen(Event("finished", job.name))
 
 
@@ -167,14 +172,18 @@ def manifest(job: Job) -> list[dict[str, Any]]:
 
 
 def resume(job: Job, policy: Policy) -> int:
-    """Load the last committed checkpoint and drop what was recorded after it; returns the step to go on with."""
-    entries = manifest(job)
-    if not entries:
-        write_lines(job.folder.metrics, [])
-        return 0
-    step = int(entries[-1]["step"])
-    policy.load(job.folder.root / entries[-1]["checkpoint"])
-    write_lines(job.folder.metrics, [line for line in read_lines(job.folder.metrics) if line["step"] <= step])
+    """Load the last saved policy and drop what was recorded after it; returns the step to go on with.
+
+    A policy saved at a halt is for going on only: it is not evaluated and cannot be selected, so a run
+    that was stopped ends with the same records as one that was not.
+    """
+    saved = {int(e["step"]): job.folder.root / e["checkpoint"] for e in manifest(job)}
+    saved |= {int(folder.name.rsplit("-", 1)[-1]): folder for folder in job.folder.halts()}
+    step = max(saved, default=0)
+    if step:
+        policy.load(saved[step])
+    kept = [line for line in read_lines(job.folder.metrics) if line["step"] <= step] if step else []
+    write_lines(job.folder.metrics, kept)
     return step
 
 

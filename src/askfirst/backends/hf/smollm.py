@@ -90,10 +90,10 @@ def _convert(source: Path, target: Path) -> None:
         if importlib.util.find_spec(module) is None:
             raise ModelError(f"reading GGUF needs the package {module}", hint="pip install 'askfirst[hf]'")
     options: dict[str, Any] = {"gguf_file": GGUF}
-    with contextlib.redirect_stderr(io.StringIO()):  # its progress bar cannot be switched off
+    with contextlib.redirect_stderr(io.StringIO()):  # its progress bars cannot all be switched off
         tokenizer, model = _read(source, options)
-    model.save_pretrained(target)
-    tokenizer.save_pretrained(target)
+        model.save_pretrained(target)
+        tokenizer.save_pretrained(target)
     versions = {name: importlib.metadata.version(name) for name in ("transformers", "torch", "gguf")}
     record = {"version": 1, "package": f"{PACKAGE}=={VERSION}", "wheel_sha256": WHEEL_SHA256, "built_with": versions}
     store.write_json(target / MANIFEST, record)

@@ -116,6 +116,13 @@ class Request:
         return tuple(e for e in self.elements if (e.role, e.text) == most)
 
     @property
+    def meant(self) -> Element | None:
+        """The one element that fits best, or the only one there is when a pronoun points at it; else none."""
+        if len(self.matches) == 1:
+            return self.matches[0]
+        return self.elements[0] if len(self.elements) == 1 and THING & set(self.core) else None
+
+    @property
     def given(self) -> str:
         """The person named after a verb of telling or a preposition; empty where it is a pronoun or nobody."""
         talk = CLASSES["talk"]

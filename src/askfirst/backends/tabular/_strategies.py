@@ -15,22 +15,24 @@ from askfirst.values import Floats
 NAMES = (
     "ask recipient", "ask time", "ask target noun", "ask target options", "ask app", "ask app options", "ask content",
     "ask quantity much", "ask quantity long", "ask target exactly",
-    "act request", "act target", "act given", "act last", "act first option",
+    "act best", "act request", "act target", "act given", "act last",
     "answer", "dictate", "edit shorter", "edit request",
     "refuse service", "refuse device", "confirm noun", "confirm rest",
 )  # fmt: skip
 # How likely each is before anything is learned: a model that mostly acts and seldom asks.
-PRIOR = dict.fromkeys(NAMES, 0.01) | {"act request": 0.4, "act target": 0.25, "act given": 0.08, "answer": 0.05}
+PRIOR = dict.fromkeys(NAMES, 0.01) | {"act best": 0.6, "act request": 0.1, "act target": 0.1, "answer": 0.02}
 # What the untrained policy knows: fact of the request, strategy, and what the fact adds to its logit.
 LEANINGS = (
     ("lead=talk given=0", "ask recipient", 2.0), ("person=1", "ask recipient", 2.0),
-    ("lead=plan time=0", "ask time", 2.5), ("lead=fill content=0", "ask content", 2.5),
-    ("lead=amount number=0", "ask quantity much", 2.5), ("lead=program", "ask app", 2.0),
-    ("matches=2", "ask target options", 2.0), ("lead=kind", "ask target noun", 2.0),
+    ("lead=plan time=0", "ask time", 2.5), ("lead=fill content=0", "ask content", 2.0),
+    ("lead=amount number=0", "ask quantity much", 2.5), ("lead=program app=0", "ask app", 2.5),
+    ("matches=2", "ask target options", 2.5), ("bare=1", "ask target noun", 2.0),
     ("lead=vague", "ask target exactly", 2.0), ("thing=1", "ask target exactly", 2.0),
-    ("class destroy", "confirm rest", 3.5), ("class sweep", "confirm rest", 2.0), ("class edit", "edit request", 4.5),
-    ("class dictate", "dictate", 4.5), ("class online", "refuse service", 3.0), ("class device", "refuse device", 3.0),
-    ("asks=1", "refuse service", 2.0), ("asks=1", "answer", 2.0), ("class screen", "answer", 1.0),
+    ("lead=talk given=1", "act best", 1.0), ("matches=1", "act best", 1.0), ("shortcut=1", "act best", 1.5),
+    ("app=1", "act best", 1.0), ("lead=plan time=1", "act best", 1.0), ("lead=amount number=1", "act best", 1.0),
+    ("class destroy", "confirm rest", 4.0), ("class sweep", "confirm rest", 2.0), ("class edit", "edit request", 5.0),
+    ("class dictate", "dictate", 5.0), ("class online", "refuse service", 3.5), ("class device", "refuse device", 3.5),
+    ("asks=1", "refuse service", 3.0), ("asks=1", "answer", 3.0), ("class screen", "answer", 1.0),
 )  # fmt: skip
 _QUESTIONS = {
     "ask recipient": "who should it go to?",
@@ -101,7 +103,7 @@ def nearest(text: str) -> str:
             return _nearest_question(str(reply.payload["topic"]), str(reply.payload["question"]))
         case "action":
             keys = set(reply.payload["args"])
-            return next((f"act {way}" for way in ("target", "given", "last") if keys == {way}), "act request")
+            return "act target" if keys == {"target"} else "act best"
         case "edit":
             return "edit shorter" if reply.payload["transform"] == "shorter" else "edit request"
         case "out_of_scope":
@@ -152,10 +154,10 @@ def _act(way: str, request: Request) -> str:
             args = {"target": matched[0].label if matched else request.rest}
         case "given":
             args = {"to": request.given or request.rest, "request": request.rest}
+        case "best":
+            args = {"request": request.rest} | ({"target": request.meant.label} if request.meant else {})
         case "last":
             args = {"last": " ".join(request.core[-3:]) or request.rest}
-        case "first option":
-            args = {"target": request.choices[0].label if request.choices else request.rest}
         case _:
             args = {"request": request.rest}
     said = set(request.core)

@@ -1,0 +1,87 @@
+"""What a step learns from: the declared mix, rows that carry the sampled tokens, normalisers of the whole step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from askfirst import plan as plans
+from askfirst import plugins
+from askfirst.batches import draw_scenarios, make_rows, moves, scales, with_reference
+from askfirst.errors import EnvironmentFault
+from askfirst.plan import OptimiserSection
+from askfirst.values import Act, FrozenMap, Group, Message, Rollout, Scenario, Score, Segment, StopReason, Trajectory
+
+PLAN = plans.load(Path(__file__).parents[2] / "examples" / "quickstart.toml")
+ENV = plugins.load("envs", "judgment")
+SCENARIO = Scenario("s", "f", "ambiguous", "train", True, (Message("user", "x"),), FrozenMap())
+
+
+def group(*rewards: float) -> Group:
+    """Rollouts with replies of 1, 2, 3 … tokens."""
+    rollouts = []
+    for index, reward in enumerate(rewards):
+        reply = Segment(tuple(range(10, 11 + index)), True, (-0.5,) * (index + 1))
+        trajectory = Trajectory((Message("assistant", "y"),), (Segment((1, 2, 3), False), reply), StopReason.END)
+        score = Score(reward, FrozenMap({"pass": reward}), reward > 0, (), "r@1")
+        rollouts.append(Rollout(SCENARIO, index, trajectory, Act("a"), score))
+    return Group(SCENARIO, tuple(rollouts))
+
+
+def test_a_batch_has_the_declared_mix_and_twins() -> None:
+    chosen = draw_scenarios(ENV, PLAN, 0, 0)
+    clear = [s for s in chosen if not s.ambiguous]
+    assert (len(chosen), len(clear)) == (8, 3)
+    assert [s.id for s in draw_scenarios(ENV, PLAN, 0, 0)] == [s.id for s in chosen]
+    assert [s.id for s in draw_scenarios(ENV, PLAN, 0, 1)] != [s.id for s in chosen]
+    twins = {s.twin for s in chosen if s.ambiguous}
+    assert all(s.twin in twins for s in clear if s.stratum == "clear_twin")
+
+
+def test_every_clear_stratum_comes_up_over_a_run() -> None:
+    drawn = {s.stratum for step in range(60) for s in draw_scenarios(ENV, PLAN, 0, step)}
+    assert drawn == set(ENV.STRATA)
+
+
+def test_an_environment_that_ignores_the_mix_stops_the_run() -> None:
+    lazy = SimpleNamespace(scenarios=lambda split, n, seed, strata: [SCENARIO] * n, CLEAR_MIX={"a": 1.0}, __name__="lazy")
+    with pytest.raises(EnvironmentFault, match="0% clear"):
+        draw_scenarios(lazy, PLAN, 0, 0)  # type: ignore[arg-type]
+
+
+def test_rows_carry_exactly_the_sampled_tokens() -> None:
+    rows = make_rows([group(1.0, 0.0)], plugins.load("advantages", "dr_grpo"), {})
+    assert [list(r.token_ids) for r in rows] == [[1, 2, 3, 10], [1, 2, 3, 10, 11]]
+    assert [list(r.mask) for r in rows] == [[False] * 3 + [True], [False] * 3 + [True] * 2]
+    assert rows[0].advantages == pytest.approx([0, 0, 0, 0.5])
+    assert rows[1].sampler_logprobs == pytest.approx([0, 0, 0, -0.5, -0.5])
+
+
+def test_only_rows_without_any_advantage_do_not_move() -> None:
+    credit = plugins.load("advantages", "grpo")
+    assert not any(moves(r) for r in make_rows([group(1.0, 1.0, 1.0)], credit, {}))
+    assert all(moves(r) for r in make_rows([group(1.0, 0.0)], credit, {}))
+
+
+@pytest.mark.parametrize(
+    ("normaliser", "expected"),
+    [("token_mean", (1 / 6,) * 3), ("sequence_mean", (1 / 3, 1 / 6, 1 / 9)), ("fixed", (1 / 30,) * 3), ("sum", (1.0,) * 3)],
+)
+def test_normalisers(normaliser: str, expected: tuple[float, ...]) -> None:
+    rows = make_rows([group(1.0, 0.0, 0.0)], plugins.load("advantages", "grpo"), {})
+    found = scales(rows, OptimiserSection.model_validate({"normaliser": normaliser}), max_tokens=10)
+    assert found.rows == pytest.approx(expected)
+
+
+def test_a_penalty_in_the_reward_comes_off_the_advantages() -> None:
+    train = PLAN.train.model_copy(
+        update={"kl": PLAN.train.kl.model_copy(update={"beta": 0.5, "estimator": "k1", "place": "reward"})}
+    )
+    rows = make_rows([group(1.0, 0.0)], plugins.load("advantages", "dr_grpo"), {})
+    reference = [np.where(r.mask, -0.7, 0.0) for r in rows]
+    found = with_reference(rows, reference, train)
+    assert found[0].advantages == pytest.approx([0, 0, 0, 0.5 - 0.5 * (-0.5 + 0.7)])
+    assert found[0].reference_logprobs == pytest.approx(reference[0])

@@ -1,0 +1,80 @@
+"""Each gate passes on a sound run and fails on a planted fault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from askfirst import gates, plugins
+from askfirst import plan as plans
+from askfirst.errors import GateFailed
+from askfirst.matrix import DEV_SEED
+from askfirst.values import FrozenMap, GateResult, GateStatus
+
+PLAN = plans.load(Path(__file__).parents[2] / "examples" / "e2e.toml")
+ENV = plugins.load("envs", "judgment")
+SOUND = gates.MicroRun(0.0, 1.0, False, 0.1, 0.1, 64)
+POLICY = SimpleNamespace(logprob_tolerance=1e-4)
+
+
+def test_the_rewards_of_the_examples_hold() -> None:
+    found, reports = gates.reward_self_test(("shaped", "strict"), FrozenMap(PLAN.reward.params))
+    assert found.status is GateStatus.PASSED, found.reason
+    assert len(reports) == 3
+
+
+def test_a_reward_that_is_fooled_fails_the_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    slots = plugins.load("rewards", "slots")
+    score = slots.score
+    monkeypatch.setattr(slots, "score", lambda s, t, p: replace(score(s, t, p), total=1.0, terms=FrozenMap({"pass": 1.0}), passed=True))
+    found, _ = gates.reward_self_test(("slots",), FrozenMap())
+    assert found.status is GateStatus.FAILED
+
+
+def test_contamination_finds_a_training_scenario_among_the_dev_items() -> None:
+    dev = ENV.scenarios("dev", 20, DEV_SEED)
+    assert gates.contamination(ENV, PLAN, dev).status is GateStatus.PASSED
+    planted = gates.draw_scenarios(ENV, PLAN, PLAN.matrix.seeds[0], 0)[0]
+    found = gates.contamination(ENV, PLAN, [*dev, planted])
+    assert found.status is GateStatus.FAILED
+    assert planted.id in found.reason
+
+
+def test_decidability_asks_for_power() -> None:
+    assert gates.decidability(PLAN).status is GateStatus.PASSED
+    few = plans.validate(plans.edit(PLAN.model_dump(mode="json"), ["evaluation.sealed_items=20"]), "x")
+    assert gates.decidability(few).status is GateStatus.FAILED
+    relative = plans.edit(PLAN.model_dump(mode="json", exclude_none=True), [])
+    relative["ship"] = {"out_of_scope_pass": {"noninferior_to": "base", "margin": 0.05}}
+    assert gates.decidability(plans.validate(relative, "x")).status is GateStatus.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"gap_nats": 0.01}, "sampler and trainer differ"),
+        ({"grad_norm": 0.0}, "no gradient"),
+        ({"grad_norm": float("nan")}, "no gradient"),
+        ({"moved": True}, "learning rate 0"),
+    ],
+)
+def test_correctness(change: dict, words: str) -> None:
+    assert gates.correctness(SOUND, POLICY, PLAN).status is GateStatus.PASSED
+    found = gates.correctness(replace(SOUND, **change), POLICY, PLAN)
+    assert found.status is GateStatus.FAILED
+    assert words in found.reason
+
+
+def test_feasibility_compares_with_the_budget() -> None:
+    assert gates.feasibility(SOUND, PLAN).status is GateStatus.PASSED
+    assert gates.feasibility(replace(SOUND, sample_seconds=60.0), PLAN).status is GateStatus.FAILED
+
+
+@pytest.mark.parametrize("status", [GateStatus.FAILED, GateStatus.UNVERIFIED])
+def test_what_failed_or_is_unverified_blocks(status: GateStatus) -> None:
+    with pytest.raises(GateFailed, match="because"):
+        gates.check([GateResult("x", status, 0, 0, "because")])
+    gates.check([GateResult("x", GateStatus.NOT_APPLICABLE, 0, 0, "")])

@@ -59,6 +59,7 @@ def test_learns(name: str, open_backend) -> None:
         pytest.skip("nothing in it can learn")
     contract.first_ratio_is_one(open_backend(name), PROMPTS, SAMPLING)
     contract.reward_raises_likelihood(open_backend(name), PROMPTS, SAMPLING, StepSettings(lr=0.01))
+    contract.anchoring_moves_the_reference(open_backend(name), PROMPTS, SAMPLING)
     contract.nothing_to_learn_moves_nothing(open_backend(name), PROMPTS, SAMPLING)
     contract.value_ignores_order(open_backend(name), PROMPTS, SAMPLING, 1e-12)
 
@@ -92,6 +93,7 @@ FAULTS = {
         ),
         (PROMPTS, SAMPLING, StepSettings(lr=0.01)),
     ),
+    "anchoring_moves_the_reference": ("anchor", lambda self: None, (PROMPTS, SAMPLING)),
     "nothing_to_learn_moves_nothing": (
         "update",
         lambda self, rows, objective, settings: type(self).update(
@@ -128,7 +130,7 @@ def test_contract_catches_sampling_that_depends_on_company(open_backend) -> None
         contract.completions_depend_on_prompt_and_seed(policy, PROMPTS, SAMPLING)
 
 
-@pytest.mark.parametrize(("part", "found"), [(0, "fingerprint"), (3, "optimiser")])
+@pytest.mark.parametrize(("part", "found"), [(0, "fingerprint"), (1, "reference"), (3, "optimiser")])
 def test_contract_catches_a_load_that_loses_state(part: int, found: str, open_backend, tmp_path: Path) -> None:
     other = open_backend("tabular")
     whole = other.load

@@ -84,6 +84,17 @@ def reward_raises_likelihood(policy: Policy, prompts: Prompts, sampling: Samplin
         raise BackendFault("training moved the reference", where=policy.name)
 
 
+def anchoring_moves_the_reference(policy: Policy, prompts: Prompts, sampling: Sampling) -> None:
+    """After a step and an anchor the reference is the policy, to the bit."""
+    rows = sampled_rows(policy, prompts, sampling)
+    _update(policy, rows, SETTINGS)
+    if _same(policy.logprobs(rows), policy.logprobs(rows, reference=True)):
+        raise BackendFault("a step left the policy at its reference", where=policy.name)
+    policy.anchor()
+    if not _same(policy.logprobs(rows), policy.logprobs(rows, reference=True)):
+        raise BackendFault("the policy is not its reference after an anchor", where=policy.name)
+
+
 def nothing_to_learn_moves_nothing(policy: Policy, prompts: Prompts, sampling: Sampling) -> None:
     """Zero advantages, an empty mask or a learning rate of 0 leave every weight as it was."""
     rows = sampled_rows(policy, prompts, sampling)
@@ -119,6 +130,8 @@ def save_and_load(policy: Policy, other: Policy, folder: Path, prompts: Prompts,
     learns = policy.trainable_parameters > 0
     if learns:
         _update(policy, rows, SETTINGS)
+        policy.anchor()
+        _update(policy, rows, SETTINGS)
     policy.save(folder)
     other.load(folder)
     if policy.fingerprint() != other.fingerprint():
@@ -126,6 +139,8 @@ def save_and_load(policy: Policy, other: Policy, folder: Path, prompts: Prompts,
     requests = [SampleRequest(policy.encode(prompt), SEEDS) for prompt in prompts]
     if policy.sample(requests, sampling) != other.sample(requests, sampling):
         raise BackendFault("sampling after load differs", where=policy.name)
+    if not _same(policy.logprobs(rows, reference=True), other.logprobs(rows, reference=True)):
+        raise BackendFault("the reference does not survive save and load", where=policy.name)
     if learns:
         _update(policy, rows, SETTINGS)
         _update(other, rows, SETTINGS)

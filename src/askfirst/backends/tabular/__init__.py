@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askfirst.backends._text import END, FIRST_FREE, chat, messages_of, pack, unpack
-from askfirst.backends.tabular._features import COLUMNS, Vector, facts, vector
+from askfirst.backends.tabular._features import COLUMNS, columns, facts_of
 from askfirst.backends.tabular._learner import AdamW, log_softmax, logits
 from askfirst.backends.tabular._request import Request, read
 from askfirst.backends.tabular._strategies import NAMES, habits, nearest, render
@@ -31,15 +31,15 @@ CACHED_PROMPTS = 4096
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """A request, its features, and the logits (K,) of the untrained policy, which training adds to."""
+    """A request, its columns, and the logits (K,) of the untrained policy, which training adds to."""
 
     request: Request
-    vector: Vector
+    columns: NDArray[np.intp]
     habits: Floats
 
     def log_chances(self, weights: Floats) -> Floats:
         """Log probability of each strategy, shape (K,)."""
-        return log_softmax(self.habits + logits(weights, self.vector))
+        return log_softmax(self.habits + logits(weights, self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,7 @@ class Tabular:
             for choice in choices:
                 chance = np.exp(choice.prompt.log_chances(self._weights))  # (K,)
                 chance[choice.strategy] -= 1.0  # d logprob / d logits = one-hot − chance
-                row_slope = slope[choice.place] * choice.prompt.vector.values  # (F,)
-                gradient[:, choice.prompt.vector.columns] -= chance[:, None] * row_slope
+                gradient[:, choice.prompt.columns] -= slope[choice.place] * chance[:, None]
         if not np.isfinite(gradient).all():
             raise BackendFault("the objective has a derivative that is not finite", where=self.name)
         norm = self._optimiser.step(self._weights, gradient, settings)
@@ -177,7 +176,8 @@ class Tabular:
             if len(self._prompts) >= CACHED_PROMPTS:
                 self._prompts.clear()
             request = read(messages_of(ids.tolist()))
-            self._prompts[key] = _Prompt(request, vector(request), habits(facts(request)))
+            facts = facts_of(request)
+            self._prompts[key] = _Prompt(request, columns(facts), habits(facts))
         return self._prompts[key]
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from askfirst.backends.tabular._features import Vector
 from askfirst.policy import StepSettings
 from askfirst.values import Floats
 
-import os
-BETA_ONE, BETA_TWO, EPSILON = [float(x) for x in os.environ.get("TB","0.9,0.999,1e-8").split(",")]
+BETA_ONE, BETA_TWO, EPSILON = 0.9, 0.999, 1e-8
 
 
-def logits(weights: Floats, row: Vector) -> Floats:
-    """Weights (K, D + 1) times a sparse row, shape (K,)."""
+def logits(weights: Floats, columns: NDArray[np.intp]) -> Floats:
+    """What the weights (K, D + 1) add to the logits (K,) of a request with these columns."""
     # A plain sum, not a matrix product: its result does not depend on the linear algebra library.
-    return np.asarray((weights[:, row.columns] * row.values).sum(axis=1), dtype=np.float64)
+    return np.asarray(weights[:, columns].sum(axis=1), dtype=np.float64)
 
 
 def log_softmax(values: Floats) -> Floats:

@@ -16,20 +16,20 @@ from askfirst.backends.tabular._lexicon import (
     DETERMINER,
     FUNCTION,
     KNOWN,
-    NAMED,
     NUMBER,
     PERSON,
     POLITE,
     THANKS,
     THING,
     TIME,
+    TOWARDS,
 )
 from askfirst.values import Message
 
 _ELEMENT = re.compile(r"^\[\d+\] ([^|]*)\|[^|]*\|([^|]*)\|(.*)$")
 _SAID = "user said:"
-_PARTS = re.compile(r"[^a-z0-9']+")
-_WORD = re.compile(r"[a-z0-9][a-z0-9'@.:#&-]*[a-z0-9]|[a-z0-9]")
+_PARTS = re.compile(r"(?:[^\w']|_)+")
+_WORD = re.compile(r"[^\W_][\w'@.:#&-]*[^\W_]|[^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,9 @@ class Element:
         return self.role == "toolbar" or not self.text
 
     def stems(self) -> frozenset[str]:
-        """Stems of the words of label and text; the role is the toolkit's word, not the user's."""
-        return stems(f"{self.label} {self.text}")
+        """Stems of the words of label, text and role; "row" is the toolkit's word for a role, not the user's."""
+        role = "" if self.role == "row" else self.role.replace("_", " ")
+        return stems(f"{role} {self.label} {self.text}")
 
 
 @dataclass(frozen=True)
@@ -125,17 +126,15 @@ class Request:
     @property
     def given(self) -> str:
         """The person named after a verb of telling or a preposition; empty where it is a pronoun or nobody."""
-        talk = CLASSES["talk"]
-        told = [b for a, b in pairwise(self.core) if a in talk]
-        found = [w for w in (*told, *(w.strip(".,") for w in NAMED.findall(self.utterance.lower()))) if self._name(w)]
-        return found[0] if found else ""
+        before = CLASSES["talk"] | TOWARDS | {"to", "with"}
+        return next((b for a, b in pairwise(self.core) if a in before and self._name(b)), "")
 
     def _name(self, word: str) -> bool:
         return word[:1].isalpha() and word not in KNOWN
 
     @cached_property
     def shape(self) -> tuple[str, ...]:
-        """The words from the verb on, each by its class, by itself where it has none, and as "?" where it is unknown."""
+        """The words from the verb on: each by its class, by itself where it has none, as "?" where it is unknown."""
         return tuple(CLASS_OF[w].upper() if w in CLASS_OF else w if w in KNOWN else "?" for w in self.core)
 
     @cached_property
@@ -150,6 +149,7 @@ class Request:
             "number": bool(NUMBER.search(text)),
             "content": bool(CONTENT.search(text)),
             "asks": self.verb in ASK,
+            "meant": self.meant is not None,
             "bare": any(a in DETERMINER and b == "KIND" for a, b in pairwise(self.shape)),
             "app": bool(said & CLASSES["app"]),
             "shortcut": bool(said & CLASSES["shortcut"]),

@@ -14,7 +14,7 @@ from askfirst.values import Floats
 # Order is part of the format of saved weights. Names end in the way of wording.
 NAMES = (
     "ask recipient", "ask time", "ask target noun", "ask target options", "ask app", "ask app options", "ask content",
-    "ask quantity much", "ask quantity long", "ask target exactly",
+    "ask quantity much", "ask quantity long", "ask target any",
     "act best", "act request", "act target", "act given", "act last",
     "answer", "dictate", "edit shorter", "edit request",
     "refuse service", "refuse device", "confirm noun", "confirm rest",
@@ -27,9 +27,10 @@ LEANINGS = (
     ("lead=plan time=0", "ask time", 2.5), ("lead=fill content=0", "ask content", 2.0),
     ("lead=amount number=0", "ask quantity much", 2.5), ("lead=program app=0", "ask app", 2.5),
     ("matches=2", "ask target options", 2.5), ("bare=1", "ask target noun", 2.0),
-    ("lead=vague", "ask target exactly", 2.0), ("thing=1", "ask target exactly", 2.0),
-    ("lead=talk given=1", "act best", 1.0), ("matches=1", "act best", 1.0), ("shortcut=1", "act best", 1.5),
-    ("app=1", "act best", 1.0), ("lead=plan time=1", "act best", 1.0), ("lead=amount number=1", "act best", 1.0),
+    ("lead=vague", "ask target any", 2.0), ("thing=1", "ask target any", 2.0),
+    ("lead=talk given=1", "act best", 3.0), ("meant=1", "act best", 3.0), ("shortcut=1", "act best", 3.0),
+    ("lead=plan time=1", "act best", 3.0), ("lead=amount number=1", "act best", 3.0),
+    ("lead=program app=1", "act best", 3.0), ("lead=fill content=1", "act best", 3.0),
     ("class destroy", "confirm rest", 4.0), ("class sweep", "confirm rest", 2.0), ("class edit", "edit request", 5.0),
     ("class dictate", "dictate", 5.0), ("class online", "refuse service", 3.5), ("class device", "refuse device", 3.5),
     ("asks=1", "refuse service", 3.0), ("asks=1", "answer", 3.0), ("class screen", "answer", 1.0),
@@ -40,7 +41,7 @@ _QUESTIONS = {
     "ask content": "what should it say?",
     "ask quantity much": "how much should it be?",
     "ask quantity long": "how long should it be?",
-    "ask target exactly": "what exactly should i do?",
+    "ask target any": "which item do you mean exactly?",
 }
 _ACTIONS = {
     "Mail.draft": "send email mail forward reply share invite tell message write draft text",
@@ -117,8 +118,8 @@ def _nearest_question(topic: str, question: str) -> str:
     options = "," in question or " or " in question
     match topic:
         case "target":
-            if "which" not in question:
-                return "ask target exactly"
+            if "which" not in question or "which item" in question:
+                return "ask target any"
             return "ask target options" if options else "ask target noun"
         case "app":
             return "ask app options" if options else "ask app"
@@ -130,7 +131,7 @@ def _nearest_question(topic: str, question: str) -> str:
 def _ask(name: str, request: Request) -> str:
     topic = name.split()[1]
     match topic:
-        case "target" if not name.endswith("exactly"):
+        case "target" if not name.endswith("any"):
             question = f"which {request.noun} do you mean"
         case "app":
             question = "which app should i use"

@@ -7,7 +7,7 @@ that was stopped anywhere goes on where it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -114,7 +114,7 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
     policy = open_policy(plan, plan.matrix.seeds[0])
     probe = job.env.scenarios("train", plan.train.scenarios_per_step, seed_from("micro-run"))
-    micro = gates.micro_run(policy, stage, plan, probe)
+    micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
     results += [gates.correctness(micro, policy, plan), gates.feasibility(micro, plan)]
     job.listen(Event("plan", text=plan_line(plan, micro)))
     timed = [r for r in results if r.name != "feasibility"]  # what depends on the clock is said, not recorded
@@ -130,6 +130,14 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     record = evaluate(stage, policy, scorer(plan), dev, Label(plan.model.name, "base", "dev"))
     write_json(job.folder.base_evaluation("dev"), record)
     job.listen(Event("evaluated", "base", values=FrozenMap({"step": 0, **summary(record)})))
+
+
+def micro_stage(job: Run, policy: Policy, probe: Sequence[Scenario]) -> Stage:
+    """The stage of the micro-run: where a warm start will teach the form of a reply, replies of that length are timed."""
+    if job.plan.warmstart is None:
+        return job.stage
+    lengths = [len(policy.encode_reply(job.env.demonstrations(s)[0].reply)) for s in probe]
+    return replace(job.stage, sampling=Sampling(round(sum(lengths) / len(lengths))))
 
 
 def plan_line(plan: Plan, micro: gates.MicroRun) -> str:

@@ -57,7 +57,7 @@ def finished(askfirst: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_record_is_there(finished: Path) -> None:
     assert {p.name for p in finished.iterdir() if p.is_file()} >= EXPECTED
     for arm in ("anchored", "free"):
-        for seed in (0, 1):
+        for seed in (0,):
             folder = finished / arm / f"seed-{seed}"
             assert len((folder / "metrics.jsonl").read_text().splitlines()) == 60
             assert (folder / "last_rollouts.jsonl").is_file()

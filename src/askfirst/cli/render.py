@@ -63,7 +63,8 @@ class Human:
 
     def close(self) -> None:
         """Take the progress line away."""
-        self.progress.stop()
+        if self.task is not None:
+            self.progress.stop()
 
     def _plan(self, event: Event) -> None:
         self.line("plan", event.text)
@@ -139,6 +140,7 @@ class Human:
 
     def _done(self) -> None:
         if self.task is not None:
+            self.progress.stop()
             self.progress.remove_task(self.task)
             self.task = None
 

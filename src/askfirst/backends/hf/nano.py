@@ -7,6 +7,7 @@ protocol and needs no explanation of it.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -137,9 +138,12 @@ def train_nano(
     `pairs` must hold at least steps × batch items; `progress` gets (step, loss). Raises InputError when they run out.
     """
     chat = Chat(tokenizer, "nano")
-    optimizer = torch.optim.AdamW(_decayed(model, settings.weight_decay), lr=settings.lr, betas=(0.9, 0.95))
     batches = _batches(chat, iter(pairs), settings)
-    model.train()
+    # The fused attention kernel is the slower one here: its backward pass was measured at three times the plain one.
+    model.set_attn_implementation("eager")
+    worker = copy.deepcopy(model).to(torch.bfloat16) if settings.bf16 else model
+    optimizer = torch.optim.AdamW(_decayed(model, settings.weight_decay), lr=settings.lr, betas=(0.9, 0.95))
+    worker.train()
     loss_value = math.nan
     for step in range(settings.steps):
         try:
@@ -148,19 +152,36 @@ def train_nano(
             raise InputError(f"the training pairs ran out at step {step} of {settings.steps}") from None
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * learning_rate_factor(step, settings)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=settings.bf16):
-            logits = model(input_ids=ids[:, :-1], use_cache=False).logits
-        losses = nn.functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten(), reduction="none")
-        loss = (losses * weights[:, 1:].flatten()).sum() / weights[:, 1:].sum()
-        optimizer.zero_grad()
+        loss = weighted_loss(worker, ids, weights)
+        worker.zero_grad()
         torch.autograd.backward(loss)
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        _step(model, worker, optimizer)
         loss_value = float(loss.detach())
         if progress is not None:
             progress(step, loss_value)
+    model.set_attn_implementation("sdpa")
     model.eval()
     return loss_value
+
+
+def weighted_loss(model: Any, ids: Tensor, weights: Tensor) -> Tensor:
+    """Mean negative logprob in nats of ids (rows, length) by their weights (rows, length)."""
+    logits = model(input_ids=ids[:, :-1], use_cache=False).logits
+    losses = nn.functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten(), reduction="none")
+    return (losses * weights[:, 1:].flatten()).sum() / weights[:, 1:].sum()
+
+
+def _step(model: Any, worker: Any, optimizer: torch.optim.Optimizer) -> None:
+    """One optimiser step on the fp32 weights with the worker's gradients; the worker gets the new weights."""
+    if worker is not model:
+        for weight, copied in zip(model.parameters(), worker.parameters(), strict=True):
+            weight.grad = copied.grad.float()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    if worker is not model:
+        with torch.no_grad():
+            for weight, copied in zip(model.parameters(), worker.parameters(), strict=True):
+                copied.copy_(weight)
 
 
 def learning_rate_factor(step: int, settings: NanoTraining) -> float:

@@ -83,6 +83,8 @@ def run(job: Run) -> Verdict:
 def freeze(job: Run) -> None:
     """Write the lock file, or check that the folder's lock is of the same plan and code. Raises InputError."""
     plan = job.plan
+    for arm in plan.arm:
+        scorer(arm_plan(plan, arm.name))
     named = [("envs", plan.env.name), ("rewards", plan.reward.name), ("backends", plan.model.backend)]
     named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
     named += [("rewards", r) for r in [plan.reward.params.get("base"), *plan.reward.report] if r]
@@ -133,7 +135,7 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
 
 
 def micro_stage(job: Run, policy: Policy, probe: Sequence[Scenario]) -> Stage:
-    """The stage of the micro-run: where a warm start will teach the form of a reply, replies of that length are timed."""
+    """The stage of the micro-run: before a warm start, replies of the length that it will teach are timed."""
     if job.plan.warmstart is None:
         return job.stage
     lengths = [len(policy.encode_reply(job.env.demonstrations(s)[0].reply)) for s in probe]

@@ -59,7 +59,9 @@ def build(folder: Path, recipe: Recipe, command: str, progress: Callable[[int, f
 
     env = plugins.load("envs", "judgment")
     first = islice(pairs(env, recipe), recipe.vocabulary_texts)
-    model, tokenizer = nano.create_nano((text for chat, reply in first for text in (chat[-1].content, reply)), recipe.seed)
+    model, tokenizer = nano.create_nano(
+        (text for chat, reply in first for text in (chat[-1].content, reply)), recipe.seed
+    )
     settings = nano.NanoTraining(steps=recipe.steps, batch=recipe.batch, lr=recipe.lr, bf16=True, seed=recipe.seed)
     nano.train_nano(model, tokenizer, pairs(env, recipe), settings, progress)
     return nano.save_nano(model, tokenizer, folder, command)

@@ -15,7 +15,7 @@ LIMIT = 6
 
 
 def own_frames() -> list[str]:
-    """Names of the package's frames below the command line, outermost first; comprehensions are not frames of a reader."""
+    """The package's frames below the command line, outermost first, comprehensions left out."""
     found: list[str] = []
     frame = sys._getframe(2)
     while frame is not None and "/askfirst/cli/" not in frame.f_code.co_filename:
@@ -36,7 +36,12 @@ def test_few_frames_from_the_command_line_to_a_reward(monkeypatch: pytest.Monkey
     monkeypatch.setattr(slots, "score", watched)
     monkeypatch.setattr(running, "stop_on_interrupt", lambda: lambda: False)
     sets = ("reward.name=slots", "reward.params={}", "train.steps=1", "matrix.seeds=[0]", "budget.wall_minutes=1000")
-    sets += ("evaluation.dev_items=16", "evaluation.sealed_items=16", "decision.effect=0.9", "selection.max_false_ask=1.0")
+    sets += (
+        "evaluation.dev_items=16",
+        "evaluation.sealed_items=16",
+        "decision.effect=0.9",
+        "selection.max_false_ask=1.0",
+    )
     sets += ("selection.min_informative_fraction=0.0", "ship={ ambiguous_pass = { above = 0.0 } }")
     with pytest.raises(SystemExit):
         running.run(PLAN, tmp_path / "run", sets, resume=False, as_json=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from askfirst import plugins
 from askfirst import plan as plans
+from askfirst import plugins
 from askfirst.batches import draw_scenarios
 from askfirst.evaluate import Label, evaluate
 from askfirst.matrix import open_policy
@@ -96,14 +96,22 @@ def test_sampling_does_not_depend_on_the_batch(nano: Policy) -> None:
 
 
 def test_a_short_run_through_the_command_line(askfirst: Run, tmp_path: Path) -> None:
-    sets = ("train.steps=4", "evaluation.every=2", "evaluation.dev_items=16", "evaluation.sealed_items=16")
+    sets = (
+        "train.steps=2",
+        "evaluation.every=2",
+        "arm=[{ name = 'anchored' }]",
+        "evaluation.dev_items=16",
+        "evaluation.sealed_items=16",
+    )
     sets += ("matrix.seeds=[0]", "selection.min_informative_fraction=0.0", "selection.max_false_ask=1.0")
     sets += ("gate=[]", "decision.effect=0.9", "ship={ ambiguous_pass = { above = 0.0 } }")
     arguments = [a for s in sets for a in ("--set", s)]
     result = askfirst("run", PLAN_FILE, "--out", tmp_path / "run", *arguments)
     assert result.returncode in (0, 1), result.stdout + result.stderr
     assert (tmp_path / "run" / "verdict.json").is_file()
-    again = askfirst("eval", "--model", "nano", "--checkpoint", tmp_path / "run", "--split", "dev", "--set", "items=8", "--json")
+    again = askfirst(
+        "eval", "--model", "nano", "--checkpoint", tmp_path / "run", "--split", "dev", "--set", "items=8", "--json"
+    )
     assert json.loads(again.stdout)[0]["checkpoint"].startswith("anchored/seed-0@")
 
 

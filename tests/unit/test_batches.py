@@ -47,7 +47,9 @@ def test_every_clear_stratum_comes_up_over_a_run() -> None:
 
 
 def test_an_environment_that_ignores_the_mix_stops_the_run() -> None:
-    lazy = SimpleNamespace(scenarios=lambda split, n, seed, strata: [SCENARIO] * n, CLEAR_MIX={"a": 1.0}, __name__="lazy")
+    lazy = SimpleNamespace(
+        scenarios=lambda split, n, seed, strata: [SCENARIO] * n, CLEAR_MIX={"a": 1.0}, __name__="lazy"
+    )
     with pytest.raises(EnvironmentFault, match="0% clear"):
         draw_scenarios(lazy, PLAN, 0, 0)  # type: ignore[arg-type]
 
@@ -68,7 +70,12 @@ def test_only_rows_without_any_advantage_do_not_move() -> None:
 
 @pytest.mark.parametrize(
     ("normaliser", "expected"),
-    [("token_mean", (1 / 6,) * 3), ("sequence_mean", (1 / 3, 1 / 6, 1 / 9)), ("fixed", (1 / 30,) * 3), ("sum", (1.0,) * 3)],
+    [
+        ("token_mean", (1 / 6,) * 3),
+        ("sequence_mean", (1 / 3, 1 / 6, 1 / 9)),
+        ("fixed", (1 / 30,) * 3),
+        ("sum", (1.0,) * 3),
+    ],
 )
 def test_normalisers(normaliser: str, expected: tuple[float, ...]) -> None:
     rows = make_rows([group(1.0, 0.0, 0.0)], plugins.load("advantages", "grpo"), {})

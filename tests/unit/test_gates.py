@@ -29,7 +29,9 @@ def test_the_rewards_of_the_examples_hold() -> None:
 def test_a_reward_that_is_fooled_fails_the_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
     slots = plugins.load("rewards", "slots")
     score = slots.score
-    monkeypatch.setattr(slots, "score", lambda s, t, p: replace(score(s, t, p), total=1.0, terms=FrozenMap({"pass": 1.0}), passed=True))
+    monkeypatch.setattr(
+        slots, "score", lambda s, t, p: replace(score(s, t, p), total=1.0, terms=FrozenMap({"pass": 1.0}), passed=True)
+    )
     found, _ = gates.reward_self_test(("slots",), FrozenMap())
     assert found.status is GateStatus.FAILED
 

@@ -34,7 +34,7 @@ def curves(variants: Sequence[tuple[str, Sequence[dict[str, Any]]]]) -> str:
             panel.grid(alpha=0.25)
         panels[0].legend(fontsize=7, frameon=False)
         out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None})
+        figure.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return out.getvalue()[out.getvalue().index("<svg") :]
 
 

@@ -69,7 +69,7 @@ def test_it_learns_to_ask_and_keeps_acting(finished: Path) -> None:
     before, after = summary["sealed"]["base"], summary["sealed"]["selected"]
     assert before["ambiguous_pass"] <= 0.3
     assert after["ambiguous_pass"] >= 0.5
-    assert after["false_ask"] <= 0.1
+    assert after["false_ask"] <= after["ambiguous_ask"] / 3
 
 
 def test_rollouts_carry_ids_logprobs_and_terms(finished: Path) -> None:

@@ -8,7 +8,8 @@ AskfirstError
 │   ├── SplitError
 │   └── PluginError
 ├── Refusal         exit 1   an honest no: the rules were applied and the answer is no
-│   └── GateFailed
+│   ├── GateFailed
+│   └── NothingSelected
 ├── Fault           exit 3   ours, or a plugin's, or the machine's: never the policy's
 │   ├── RewardFault
 │   ├── EnvironmentFault
@@ -75,6 +76,10 @@ class Refusal(AskfirstError):
 
 class GateFailed(Refusal):
     """A gate measured something outside its bound, so the run does not start or go on."""
+
+
+class NothingSelected(Refusal):
+    """No checkpoint may go on to the sealed split."""
 
 
 class Fault(AskfirstError):

@@ -13,7 +13,7 @@ from types import ModuleType
 
 from askfirst import gates, plugins
 from askfirst.decide import verdict
-from askfirst.errors import InputError, Interrupted
+from askfirst.errors import InputError, Interrupted, NothingSelected
 from askfirst.evaluate import Label, evaluate, find_secret, open_sealed, openings, split_scenarios
 from askfirst.events import Event, Listener
 from askfirst.metrics import summary
@@ -71,13 +71,24 @@ def run(job: Run) -> Verdict:
         if not variant.folder.run.is_file():
             train(variant, starting_policy(job, variant), job.listen, job.stop)
     _pause(job)
-    chosen = choose(job)
-    treated, base = sealed_records(job, chosen, secret)
-    result = verdict(job.plan, treated, base, openings(job.folder))
+    result = conclude(job, secret)
     write_json(job.folder.verdict, result)
-    write_summary(job, chosen, treated, base)
     job.listen(Event("verdict", result.decision, result.reason, FrozenMap({"limits": result.limits})))
     return result
+
+
+def conclude(job: Run, secret: str) -> Verdict:
+    """Select, open the sealed split and decide.
+
+    Where nothing may be selected, the split stays shut and the answer is no.
+    """
+    try:
+        chosen = choose(job)
+    except NothingSelected as no:
+        return Verdict(1, "DISCARD", (), no.message, "selection is on dev alone; the sealed split was not opened")
+    treated, base = sealed_records(job, chosen, secret)
+    write_summary(job, chosen, treated, base)
+    return verdict(job.plan, treated, base, openings(job.folder))
 
 
 def freeze(job: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from askfirst.errors import GateFailed
+from askfirst.errors import NothingSelected
 from askfirst.plan import SelectionSection
 from askfirst.values import FrozenMap
 
@@ -50,15 +50,17 @@ class Selected:
 def select(candidates: Sequence[Candidate], rule: SelectionSection, arm: str) -> Selected:
     """The eligible checkpoint of an arm with the highest dev metric; the earlier step, then the lower seed, on a tie.
 
-    Raises GateFailed when none is eligible, saying what ruled the best one out.
+    Raises NothingSelected when none is eligible, saying what ruled the best one out.
     """
     own = [c for c in candidates if c.arm == arm]
     if not own:
-        raise GateFailed(f"arm {arm!r} has no checkpoint to select from")
+        raise NothingSelected(f"arm {arm!r} has no checkpoint to select from")
     eligible = [c for c in own if not _ruled_out(c, rule)]
     if not eligible:
         best = max(own, key=lambda c: c.dev[rule.metric])
-        raise GateFailed(f"none of {len(own)} checkpoints may be selected: {best.name} has {_ruled_out(best, rule)}")
+        raise NothingSelected(
+            f"none of {len(own)} checkpoints may be selected: {best.name} has {_ruled_out(best, rule)}"
+        )
     chosen = min(eligible, key=lambda c: (-c.dev[rule.metric], c.step, c.seed))
     return Selected(
         version=1,

@@ -147,3 +147,17 @@ def test_json_for_programs(askfirst: Run, tmp_path: Path) -> None:
     )
     events = [json.loads(line) for line in result.stdout.splitlines()]
     assert {"gates", "step", "evaluated", "finished"} <= {e["kind"] for e in events}
+
+
+def test_where_nothing_may_be_selected_the_answer_is_no_and_the_sealed_split_stays_shut(
+    askfirst: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "r"
+    sets = ("train.steps=2", "evaluation.every=2", "selection.min_informative_fraction=1.0")
+    result = askfirst("run", PLAN, "--out", out, *(a for s in sets for a in ("--set", s)))
+    assert result.returncode == 1, result.stderr
+    verdict = json.loads((out / "verdict.json").read_text())
+    assert verdict["decision"] == "DISCARD"
+    assert "informative fraction" in verdict["reason"]
+    assert "sealed_opened" not in (out / "ledger.jsonl").read_text()
+    assert "DISCARD" in (out / "report.html").read_text()

@@ -14,6 +14,7 @@ EXIT_CODES = {
     "PluginError": 2,
     "Refusal": 1,
     "GateFailed": 1,
+    "NothingSelected": 1,
     "Fault": 3,
     "RewardFault": 3,
     "EnvironmentFault": 3,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from askfirst.errors import GateFailed
+from askfirst.errors import NothingSelected
 from askfirst.plan import SelectionSection
 from askfirst.selection import POLICY, Candidate, select
 from askfirst.values import FrozenMap
@@ -38,7 +38,7 @@ def test_ties_go_to_the_earlier_step_then_the_lower_seed() -> None:
 
 
 def test_no_eligible_checkpoint_is_an_honest_no() -> None:
-    with pytest.raises(GateFailed, match="asks on 90% of clear requests"):
+    with pytest.raises(NothingSelected, match="asks on 90% of clear requests"):
         select([candidate(10, 1.0, false_ask=0.9)], RULE, "main")
-    with pytest.raises(GateFailed, match="no checkpoint"):
+    with pytest.raises(NothingSelected, match="no checkpoint"):
         select([candidate(10, 1.0)], RULE, "other")

@@ -48,6 +48,7 @@ class Human:
             TimeRemainingColumn(),
             console=self.console,
             transient=True,
+            disable=not self.console.is_terminal,
         )
         self.task: TaskID | None = None
 

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 from rich.console import Console
-from rich.table import Table
 
 from askfirst import gates, plugins
 from askfirst.cli.checking import require_green
@@ -151,20 +150,18 @@ def as_summary(record: EvalRecord) -> dict[str, Any]:
 
 
 def show(records: Sequence[EvalRecord]) -> None:
-    """A table for people."""
-    table = Table(box=None, pad_edge=False)
-    for column in ("on", *(LABELS[m] for m in SHOWN), "why not"):
-        table.add_column(column)
+    """Lines for people: every shown metric with its bounds, then why items fail."""
+    console = Console(highlight=False, soft_wrap=True)
+    width = max(len(r.split) for r in records)
     for record in records:
         body = as_summary(record)
-        cells = [_cell(body["metrics"].get(m)) for m in SHOWN]
-        reasons = [f"{count} {code.replace('_', ' ')}" for code, count in list(body["failures"].items())[:4]]
-        table.add_row(record.split, *cells, ", ".join(reasons))
-    Console().print(table)
+        shares = [f"{LABELS[m]} {_share(body['metrics'][m])}" for m in SHOWN if m in body["metrics"]]
+        console.print(f"{record.split:<{width}}  " + " · ".join(shares), markup=False)
+        reasons = [f"{count} {code.replace('_', ' ')}" for code, count in list(body["failures"].items())[:5]]
+        if reasons:
+            console.print(f"{'':<{width}}  why not: " + ", ".join(reasons), markup=False)
 
 
-def _cell(metric: dict[str, Any] | None) -> str:
-    if metric is None:
-        return "–"
+def _share(metric: dict[str, Any]) -> str:
     share = metric["count"] / metric["of"]
     return f"{metric['count']}/{metric['of']} = {share:.0%} [{metric['lower']:.0%}, {metric['upper']:.0%}]"

@@ -17,7 +17,7 @@ from askfirst.errors import InputError, Interrupted, NothingSelected
 from askfirst.evaluate import Label, evaluate, find_secret, open_sealed, openings, split_scenarios
 from askfirst.events import Event, Listener
 from askfirst.metrics import summary
-from askfirst.plan import Plan, arm_plan, lock, plan_hash
+from askfirst.plan import Plan, arm_plan, lock, one_line, plan_hash
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import Scorer, Stage
 from askfirst.runfolder import RunFolder
@@ -129,7 +129,8 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     probe = job.env.scenarios("train", plan.train.scenarios_per_step, seed_from("micro-run"))
     micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
     results += [gates.correctness(micro, policy, plan), gates.feasibility(micro, plan)]
-    job.listen(Event("plan", text=plan_line(plan, micro)))
+    minutes = max(1, round(gates.estimate_minutes(micro, plan)))
+    job.listen(Event("plan", text=f"{one_line(plan)} · about {minutes} min on this machine"))
     timed = [r for r in results if r.name != "feasibility"]  # what depends on the clock is said, not recorded
     write_json(job.folder.gates, {"version": 1, "results": timed})
     job.listen(
@@ -151,14 +152,6 @@ def micro_stage(job: Run, policy: Policy, probe: Sequence[Scenario]) -> Stage:
         return job.stage
     lengths = [len(policy.encode_reply(job.env.demonstrations(s)[0].reply)) for s in probe]
     return replace(job.stage, sampling=Sampling(round(sum(lengths) / len(lengths))))
-
-
-def plan_line(plan: Plan, micro: gates.MicroRun) -> str:
-    """The plan in one line, with the time it will take here."""
-    arms, seeds = len(plan.arm), len(plan.matrix.seeds)
-    size = f"{arms} arm{'s' * (arms > 1)} × {seeds} seed{'s' * (seeds > 1)}"
-    minutes = gates.estimate_minutes(micro, plan)
-    return f"{plan.title} · {plan.model.name} · {size} · about {max(1, round(minutes))} min on this machine"
 
 
 def open_policy(plan: Plan, seed: int) -> Policy:

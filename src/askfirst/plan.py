@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from askfirst import __version__
 from askfirst.errors import PlanError
+from askfirst.kl import useful
 from askfirst.store import content_hash, plain
 
 
@@ -79,10 +80,9 @@ class KlSection(Section):
 
     @model_validator(mode="after")
     def _acts(self) -> KlSection:
-        if self.beta > 0 and self.place == "loss" and self.estimator == "k1":
-            raise ValueError("k1 in the loss has zero expected gradient: use k2 or k3, or place = 'reward'")
-        if self.beta > 0 and self.place == "reward" and self.estimator != "k1":
-            raise ValueError("a KL penalty in the reward is k1 = log π/π_ref: set estimator = 'k1'")
+        reason = useful(self.estimator, self.place) if self.beta > 0 else None
+        if reason:
+            raise ValueError(reason)
         return self
 
 
@@ -257,6 +257,12 @@ def clear_scenarios(plan: Plan) -> int:
     if not fitting:
         raise ValueError(f"no whole number of {total} scenarios lies between {low:.0%} and {high:.0%}")
     return min(fitting, key=lambda k: abs(k - (low + high) / 2 * total))
+
+
+def one_line(plan: Plan) -> str:
+    """What a plan trains, in one line."""
+    arms, seeds = len(plan.arm), len(plan.matrix.seeds)
+    return f"{plan.title} · {plan.model.name} · {arms} arm{'s' * (arms > 1)} × {seeds} seed{'s' * (seeds > 1)}"
 
 
 def load(path: Path, overrides: Sequence[str] = ()) -> Plan:

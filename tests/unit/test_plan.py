@@ -41,7 +41,7 @@ def test_hash_changes_with_the_plan_and_not_with_the_spelling() -> None:
         ("decision.treatment=nobody", "is not an arm"),
         ("matrix.seeds=[1, 1]", "distinct"),
         ("ship.ambiguous_pass={}", "a rule is"),
-        ("train.kl={ beta = 0.1, estimator = 'k1' }", "zero expected gradient"),
+        ("train.kl={ beta = 0.1, estimator = 'k1' }", "expected gradient of zero"),
         ("env.clear_fraction=[0.5, 0.2]", "low ≤ high"),
         ("train.lr=nan", "train.lr"),
         ("title.x=1", "not a section"),

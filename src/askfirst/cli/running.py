@@ -84,7 +84,7 @@ def describe(plan_file: Path, overrides: tuple[str, ...], *, as_json: bool) -> N
         )
         return
     human, items = Human(plan), plan.evaluation
-    human.line("plan", plan_line(plan))
+    human.line("plan", plans.one_line(plan))
     human.line(
         "",
         f"{rollouts_of(plan):,} rollouts; {items.dev_items} dev and {items.sealed_items} sealed items",
@@ -103,12 +103,6 @@ def check_names(plan: Plan) -> None:
     named += [("rewards", name) for name in (plan.reward.name, *plan.reward.report)]
     for kind, name in named:
         plugins.load(kind, name)
-
-
-def plan_line(plan: Plan) -> str:
-    """The plan in one line."""
-    arms, seeds = len(plan.arm), len(plan.matrix.seeds)
-    return f"{plan.title} · {plan.model.name} · {arms} arm{'s' * (arms > 1)} × {seeds} seed{'s' * (seeds > 1)}"
 
 
 def rollouts_of(plan: Plan) -> int:

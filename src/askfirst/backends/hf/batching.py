@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,30 +12,35 @@ from askfirst.errors import BackendFault
 from askfirst.values import Row
 
 Ids = tuple[int, ...]
+Span = tuple[int, int]  # places from … up to … in the packed line
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Runs of tokens that all follow the same tokens: `children`, side by side, after the spans of `chain`."""
+
+    chain: tuple[Span, ...]
+    children: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """Rows computed in one pass: row `rows[i]` is `prefixes[prefix_of[i]] + suffixes[i]`.
+    """Rows computed in one pass over `ids` (lines, length) at `positions` of the same shape.
 
-    A prefix never holds the last token before the first masked one, so that every prediction is made
-    by a suffix token. `prefixes` is empty where nothing is shared.
+    Packed, one line holds every token once, and `blocks`, in the order of the line, say what follows what.
+    Otherwise each row has a line of its own, padded on the right, where a causal model never looks.
+    `where` are the places in the flattened ids that predict the masked tokens, row after row.
     """
 
     rows: tuple[int, ...]
-    prefixes: tuple[Ids, ...]
-    prefix_of: tuple[int, ...]
-    suffixes: tuple[Ids, ...]
-
-    @property
-    def padded_tokens(self) -> int:
-        """Token positions computed, padding included."""
-        prefix = len(self.prefixes) * max(map(len, self.prefixes), default=0)
-        return prefix + len(self.suffixes) * max(map(len, self.suffixes))
+    ids: np.ndarray
+    positions: np.ndarray
+    where: np.ndarray
+    blocks: tuple[Block, ...] = ()
 
 
-def micro_batches(rows: Sequence[Row], budget: int, share: bool) -> list[MicroBatch]:
-    """All rows with a masked token, in micro-batches of at most `budget` padded tokens (one row at least).
+def micro_batches(rows: Sequence[Row], budget: int, pack: bool) -> list[MicroBatch]:
+    """All rows with a masked token, in micro-batches of at most `budget` token positions (one row at least).
 
     Raises BackendFault for a row whose first token is masked: nothing predicts it.
     """
@@ -43,22 +48,24 @@ def micro_batches(rows: Sequence[Row], budget: int, share: bool) -> list[MicroBa
     for i in trained:
         if rows[i].mask[0]:
             raise BackendFault(f"row {i}: its first token is masked, but nothing comes before it to predict it")
-    ids = {i: tuple(rows[i].token_ids.tolist()) for i in trained}
-    heads = {i: ids[i][: int(rows[i].mask.argmax()) - 1] for i in trained}
-    # Prompts of similar length together; rows of one prompt side by side.
-    order = sorted(trained, key=lambda i: (len(heads[i]), heads[i], len(ids[i]), i))
-    return list(_fill(order, ids, heads, budget, share))
+    if pack:
+        # Prompts that begin alike side by side.
+        order = sorted(trained, key=lambda i: (_head(rows[i]), i))
+        return list(_fill(order, rows, budget, _pack))
+    order = sorted(trained, key=lambda i: (len(rows[i].token_ids), _head(rows[i]), i))
+    return list(_fill(order, rows, budget, _pad))
 
 
-def _fill(
-    order: list[int], ids: dict[int, Ids], heads: dict[int, Ids], budget: int, share: bool
-) -> Iterator[MicroBatch]:
+Maker = Callable[[Sequence[Row], tuple[int, ...]], MicroBatch]
+
+
+def _fill(order: list[int], rows: Sequence[Row], budget: int, make: Maker) -> Iterator[MicroBatch]:
     batch: MicroBatch | None = None
-    for _, group in itertools.groupby(order, key=lambda i: heads[i]):
-        # A prompt's rows stay together where they fit: split, its prefix would be computed twice.
-        for part in _parts(list(group), ids, heads, budget, share):
-            together = _arrange((*batch.rows, *part.rows), ids, heads, share) if batch else part
-            if batch and together.padded_tokens > budget:
+    for _, group in itertools.groupby(order, key=lambda i: _head(rows[i])):
+        # A prompt's rows stay together where they fit: split, the prompt would be computed twice.
+        for part in _parts(tuple(group), rows, budget, make):
+            together = make(rows, (*batch.rows, *part.rows)) if batch else part
+            if batch and together.ids.size > budget:
                 yield batch
                 together = part
             batch = together
@@ -66,57 +73,79 @@ def _fill(
         yield batch
 
 
-def _parts(
-    group: list[int], ids: dict[int, Ids], heads: dict[int, Ids], budget: int, share: bool
-) -> Iterator[MicroBatch]:
+def _parts(group: tuple[int, ...], rows: Sequence[Row], budget: int, make: Maker) -> Iterator[MicroBatch]:
     """The rows of one prompt, cut into as few micro-batches as the budget allows."""
-    whole = _arrange(tuple(group), ids, heads, share)
-    if len(group) == 1 or whole.padded_tokens <= budget:
+    whole = make(rows, group)
+    if len(group) == 1 or whole.ids.size <= budget:
         yield whole
         return
     half = len(group) // 2
-    yield from _parts(group[:half], ids, heads, budget, share)
-    yield from _parts(group[half:], ids, heads, budget, share)
+    yield from _parts(group[:half], rows, budget, make)
+    yield from _parts(group[half:], rows, budget, make)
 
 
-def _arrange(rows: tuple[int, ...], ids: dict[int, Ids], heads: dict[int, Ids], share: bool) -> MicroBatch:
-    """The cheapest of: nothing shared, one prefix a prompt, one prefix common to all rows."""
-    choices = [MicroBatch(rows, (), (), tuple(ids[i] for i in rows))]
-    if share and len(rows) > 1:
-        prompts = tuple(dict.fromkeys(heads[i] for i in rows))
-        choices.append(_split(rows, ids, prompts, [heads[i] for i in rows]))
-        common = _common_prefix(prompts)
-        choices.append(_split(rows, ids, (common,), [common] * len(rows)))
-    usable = [c for c in choices if not c.prefixes or min(map(len, c.prefixes)) > 0]
-    return min(usable, key=lambda c: c.padded_tokens)
+def _head(row: Row) -> Ids:
+    """What may be shared of a row: all before the token that predicts the first masked one."""
+    return tuple(row.token_ids[: int(row.mask.argmax()) - 1].tolist())
 
 
-def _split(rows: tuple[int, ...], ids: dict[int, Ids], prefixes: tuple[Ids, ...], prefix_of: list[Ids]) -> MicroBatch:
-    place = {prefix: i for i, prefix in enumerate(prefixes)}
-    suffixes = tuple(ids[i][len(prefix) :] for i, prefix in zip(rows, prefix_of, strict=True))
-    return MicroBatch(rows, prefixes, tuple(place[p] for p in prefix_of), suffixes)
+@dataclass(slots=True)
+class _Line:
+    """The packed line in the making, and for each row the places of its tokens."""
+
+    ids: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+
+    def add(self, ids: Sequence[int], position: int) -> Span:
+        start = len(self.ids)
+        self.ids.extend(ids)
+        self.positions.extend(range(position, position + len(ids)))
+        return start, len(self.ids)
+
+
+def _pack(rows: Sequence[Row], part: tuple[int, ...]) -> MicroBatch:
+    """A tree of three levels: what all prompts begin with, the rest of each prompt, the replies to it.
+
+    A prompt with a single reply has no level of its own.
+    """
+    line, spans = _Line(), dict[int, tuple[Span, ...]]()
+    prompts: dict[Ids, list[int]] = {}
+    for i in part:
+        prompts.setdefault(_head(rows[i]), []).append(i)
+    common = _common_prefix(tuple(prompts)) if len(part) > 1 else ()
+    trunk = (line.add(common, 0),) if common else ()
+    blocks = [Block((), trunk)] if trunk else []
+    rest: dict[Ids, Span] = {}
+    for head, mine in prompts.items():
+        alone = len(mine) == 1
+        ids = tuple(rows[mine[0]].token_ids.tolist()) if alone else head
+        if alone or len(head) > len(common):
+            rest[head] = line.add(ids[len(common) :], len(common))
+        if alone:
+            spans[mine[0]] = (*trunk, rest[head])
+    if rest:
+        blocks.append(Block(trunk, tuple(rest.values())))
+    for head, mine in prompts.items():
+        if len(mine) > 1:
+            chain = (*trunk, rest[head]) if head in rest else trunk
+            replies = [line.add(rows[i].token_ids[len(head) :].tolist(), len(head)) for i in mine]
+            blocks.append(Block(chain, tuple(replies)))
+            spans |= {i: (*chain, reply) for i, reply in zip(mine, replies, strict=True)}
+    where = [np.concatenate([np.arange(*s) for s in spans[i]])[np.flatnonzero(rows[i].mask) - 1] for i in part]
+    ids_array, positions = np.array([line.ids]), np.array([line.positions])
+    return MicroBatch(part, ids_array, positions, np.concatenate(where), tuple(blocks))
+
+
+def _pad(rows: Sequence[Row], part: tuple[int, ...]) -> MicroBatch:
+    longest = max(len(rows[i].token_ids) for i in part)
+    ids = np.zeros((len(part), longest), dtype=np.int64)
+    for line, i in enumerate(part):
+        ids[line, : len(rows[i].token_ids)] = rows[i].token_ids
+    where = [line * longest + np.flatnonzero(rows[i].mask) - 1 for line, i in enumerate(part)]
+    return MicroBatch(part, ids, np.tile(np.arange(longest), (len(part), 1)), np.concatenate(where))
 
 
 def _common_prefix(prompts: Sequence[Ids]) -> Ids:
     first, last = min(prompts), max(prompts)  # in sorted order these two differ earliest
     shared = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     return tuple(token for token, _ in shared)
-
-
-def left_padded(prefixes: Sequence[Ids]) -> tuple[np.ndarray, np.ndarray]:
-    """Ids and mask (prefixes, longest), padding on the left."""
-    longest = max(map(len, prefixes))
-    ids = np.zeros((len(prefixes), longest), dtype=np.int64)
-    mask = np.zeros((len(prefixes), longest), dtype=np.bool_)
-    for i, prefix in enumerate(prefixes):
-        ids[i, longest - len(prefix) :] = prefix
-        mask[i, longest - len(prefix) :] = True
-    return ids, mask
-
-
-def right_padded(suffixes: Sequence[Ids]) -> np.ndarray:
-    """Ids (rows, longest), padding on the right, where a causal model never looks."""
-    ids = np.zeros((len(suffixes), max(map(len, suffixes))), dtype=np.int64)
-    for i, suffix in enumerate(suffixes):
-        ids[i, : len(suffix)] = suffix
-    return ids

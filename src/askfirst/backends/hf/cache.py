@@ -1,4 +1,4 @@
-"""Key-value caches of our own: one that is written in place, one that keeps its graph."""
+"""Key-value caches of our own: one that grows, one that is written in place."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 class FullLayer(CacheLayerMixin):  # type: ignore[misc]  # transformers carries no types here
     """A layer that keeps every position, also where the model attends in a window: the mask does the rest.
 
-    Keys and values have shape (rows, heads, positions, head size) and grow by concatenation, so that
-    gradients flow through them.
+    Keys and values have shape (rows, heads, positions, head size) and grow by concatenation.
     """
 
     is_sliding = False
@@ -84,8 +83,3 @@ class SlotLayer(FullLayer):
 def empty(layers: int) -> Cache:
     """A cache that remembers what passes through it."""
     return Cache(layers=[FullLayer() for _ in range(layers)])
-
-
-def rows_of(cache: Cache, rows: Tensor) -> Cache:
-    """A cache whose row i is row `rows[i]` of `cache`; gradients flow back to it."""
-    return Cache(layers=[FullLayer(x.keys.index_select(0, rows), x.values.index_select(0, rows)) for x in cache.layers])

@@ -8,7 +8,7 @@ from torch import Tensor
 from transformers.cache_utils import Cache
 
 from askfirst.backends.hf import cache as caches
-from askfirst.backends.hf.batching import MicroBatch
+from askfirst.backends.hf.batching import micro_batches
 from askfirst.backends.hf.network import SUPPORTED, Network
 from askfirst.backends.hf.trainer import predicting_states
 from askfirst.errors import ModelError
@@ -23,7 +23,7 @@ LENGTH, CUT = 12, 7
 def check(network: Network) -> None:
     """Compare our ways through the model with its own plain forward pass on a short sequence.
 
-    Turns prefix sharing off where only that differs; raises ModelError where nothing can be relied on.
+    Turns packing off where only that differs; raises ModelError where nothing can be relied on.
     """
     vocabulary = int(network.config.vocab_size)
     ids = np.random.Generator(np.random.Philox(key=1)).integers(0, vocabulary, LENGTH)
@@ -35,7 +35,7 @@ def check(network: Network) -> None:
             raise _unsupported(network, "its logits are not a linear map of its last hidden states")
         if not _agree(network, _token_by_token(network, row), plain[CUT - 1 :]):
             raise _unsupported(network, "decoding with a key-value cache gives other logits than a full pass")
-        network.shares_prefixes = _agree(network, _shared(network, ids), plain[CUT - 1 : -1])
+        network.packs = _can_pack(network, ids, plain)
 
 
 def _token_by_token(network: Network, row: Tensor) -> Tensor:
@@ -56,15 +56,24 @@ def _token_by_token(network: Network, row: Tensor) -> Tensor:
     return network.logits(torch.cat(states))
 
 
-def _shared(network: Network, ids: np.ndarray) -> Tensor:
-    """Logits at positions CUT − 1 … LENGTH − 2 by the trainer's path, beside a row with a shorter prefix."""
-    tokens = tuple(ids.tolist())
-    masks = [np.arange(LENGTH) >= CUT, np.arange(LENGTH - 2) >= CUT - 2]
-    none = np.zeros(0)
-    rows = [Row(ids, masks[0], none, none, none), Row(ids[2:], masks[1], none, none, none)]
-    head = tokens[: CUT - 1]
-    batch = MicroBatch((0, 1), (head, head[2:]), (0, 1), (tokens[CUT - 1 :], tokens[CUT - 1 :]))
-    return network.logits(predicting_states(network, batch, rows)[: LENGTH - CUT])
+def _packed(network: Network, ids: np.ndarray) -> Tensor:
+    """Logits at positions CUT − 1 … LENGTH − 2 by the trainer's path, beside rows with which it shares a beginning."""
+    mask, none = np.arange(LENGTH) >= CUT, np.zeros(0)
+    other, short = ids.copy(), ids[: LENGTH - 2]
+    other[CUT - 2 :] = ids[: LENGTH - CUT + 2]
+    rows = [Row(x, mask[: len(x)], none, none, none) for x in (ids, short, other)]
+    (batch,) = micro_batches(rows, 10 * LENGTH, pack=True)
+    states = predicting_states(network, batch)
+    start = sum(int(rows[i].mask.sum()) for i in batch.rows[: batch.rows.index(0)])
+    return network.logits(states[start : start + LENGTH - CUT])
+
+
+def _can_pack(network: Network, ids: np.ndarray, plain: Tensor) -> bool:
+    try:
+        with network.differentiable():
+            return _agree(network, _packed(network, ids), plain[CUT - 1 : -1])
+    except (ModelError, LookupError, ValueError):  # another notion of attention, or none that can be replaced
+        return False
 
 
 def _agree(network: Network, ours: Tensor, plain: Tensor) -> bool:

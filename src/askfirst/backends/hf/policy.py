@@ -62,7 +62,7 @@ class HfPolicy:
 
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
         """Logprobs (T,) in nats at temperature 1 at each masked token, of the policy or its reference."""
-        with self._adapter.fixed(reference), self.network.differentiable():
+        with self._adapter.fixed(reference):
             return trainer.logprobs(self.network, rows, self.tokens_at_once)
 
     def update(self, rows: Sequence[Row], objective: Objective, settings: StepSettings) -> UpdateResult:
@@ -75,8 +75,7 @@ class HfPolicy:
         weights = list(self._adapter.parameters.values())
         for weight in weights:
             weight.grad = torch.zeros_like(weight)
-        with self.network.differentiable():
-            value, logprobs = trainer.backward(self.network, rows, objective, self.tokens_at_once)
+        value, logprobs = trainer.backward(self.network, rows, objective, self.tokens_at_once)
         norm = float(torch.nn.utils.clip_grad_norm_(weights, settings.grad_clip))
         if not np.isfinite(norm):
             raise BackendFault(f"the gradient's norm is {norm}", hint="lower the learning rate")

@@ -46,7 +46,7 @@ FAMILIES: dict[str, Callable[[], Any]] = {
 def test_sampling_and_learning_agree_with_a_plain_pass(family: str, tokenizer: Any) -> None:
     policy = HfPolicy(Loaded(FAMILIES[family](), tokenizer, (3,)), SPEC, 0)
     perturb(policy)
-    assert policy.network.shares_prefixes
+    assert policy.network.packs
     rows = grouped_rows()
     result = policy.update(rows, weighted(rows), StepSettings(lr=0.0))
     assert result.grad_norm > 0
@@ -86,10 +86,10 @@ def test_an_unsupported_architecture_is_refused_at_once(config: Any, tokenizer: 
         HfPolicy(Loaded(model, tokenizer, (3,)), SPEC, 0)
 
 
-def test_a_model_that_cannot_share_prefixes_is_trained_without(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("askfirst.backends.hf.check._shared", lambda network, ids: torch.zeros(5, 448))
+def test_a_model_that_cannot_be_packed_is_trained_without(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("askfirst.backends.hf.check._packed", lambda network, ids: torch.zeros(5, 448))
     policy = HfPolicy(Loaded(FAMILIES["qwen2"](), tokenizer, (3,)), SPEC, 0)
-    assert not policy.network.shares_prefixes
+    assert not policy.network.packs
 
 
 @pytest.mark.parametrize(("path", "message"), [("_token_by_token", "key-value cache"), ("logits", "linear map")])

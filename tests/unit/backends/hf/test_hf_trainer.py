@@ -44,7 +44,7 @@ def by_autograd(policy: HfPolicy, rows: list[Row]) -> tuple[torch.Tensor, list[n
 def test_logprobs_and_gradients_are_those_of_autograd(trained: HfPolicy, share: bool, budget: int) -> None:
     rows = grouped_rows()
     expected_gradient, expected = by_autograd(trained, rows)
-    trained.network.shares_prefixes = share
+    trained.network.packs = share
     gradient, logprobs = backward(trained, rows, budget)
     for ours, theirs in zip(logprobs, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)

@@ -62,13 +62,15 @@ class RewardSection(Section):
 class WarmstartSection(Section):
     """Supervised steps on demonstrations, for a model that does not speak the protocol yet.
 
-    `guessing_share` of the demonstrations on ambiguous requests guess instead of asking.
+    Of the demonstrations on ambiguous requests, `guessing_share` guess instead of asking, but none in the first
+    `guesses_after` of the steps: a model that has first learnt what needs a question can be taught to ask again.
     """
 
     steps: int = Field(ge=1)
     batch: int = Field(16, ge=1)
     lr: float = Field(2e-4, gt=0)
     guessing_share: float = Field(0.75, ge=0, le=1)
+    guesses_after: float = Field(0.0, ge=0, lt=1)
 
 
 class KlSection(Section):

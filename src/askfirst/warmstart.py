@@ -41,20 +41,22 @@ def warmstart(stage: Stage, policy: Policy, plan: Plan, seed: int, progress: Cal
     if section is None:
         return
     for step in range(section.steps):
-        rows = demonstration_rows(stage, policy, section, seed_from(seed, "warmstart", step))
+        rows = demonstration_rows(stage, policy, section, (step, seed_from(seed, "warmstart", step)))
         lr = learning_rate(section.lr, step, section.steps, "cosine", max(1, section.steps // 20))
         result = policy.update(rows, CrossEntropy(rows), StepSettings(lr))
         progress(step + 1, section.steps, result.value)
     policy.anchor()
 
 
-def demonstration_rows(stage: Stage, policy: Policy, section: WarmstartSection, name: int) -> list[Row]:
-    """A supervised batch: one demonstration for each of `batch` train scenarios."""
+def demonstration_rows(stage: Stage, policy: Policy, section: WarmstartSection, at: tuple[int, int]) -> list[Row]:
+    """A supervised batch: one demonstration for each of `batch` train scenarios. `at`: the step, and its seed."""
+    step, name = at
+    guessing = section.guessing_share if step >= section.guesses_after * section.steps else 0.0
     scenarios = demonstration_scenarios(stage.env, section.batch, name)
     random = generator(name, "choice")
     rows: list[Row] = []
     for scenario in scenarios:
-        reply = choose_demonstration(stage.env, scenario, section.guessing_share, random)
+        reply = choose_demonstration(stage.env, scenario, guessing, random)
         rows.append(demonstration_row(policy.encode(stage.prompt(scenario)), policy.encode_reply(reply)))
     return rows
 

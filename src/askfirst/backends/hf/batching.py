@@ -136,6 +136,41 @@ def _pack(rows: Sequence[Row], part: tuple[int, ...]) -> MicroBatch:
     return MicroBatch(part, ids_array, positions, np.concatenate(where), tuple(blocks))
 
 
+@dataclass(frozen=True, slots=True)
+class PromptLine:
+    """Some prompts in one packed line, and the places of each one's tokens in it."""
+
+    ids: np.ndarray
+    positions: np.ndarray
+    blocks: tuple[Block, ...]
+    places: tuple[np.ndarray, ...]
+
+
+def prompt_lines(prompts: Sequence[Ids], budget: int) -> Iterator[PromptLine]:
+    """All prompts in order, in lines of at most `budget` tokens (one prompt at least)."""
+    common = _common_prefix([p[:-1] for p in prompts]) if len(prompts) > 1 else ()
+    part: list[Ids] = []
+    size = len(common)
+    for prompt in prompts:
+        more = len(prompt) - len(common)
+        if part and size + more > budget:
+            yield _prompt_line(common, part)
+            part, size = [], len(common)
+        part.append(prompt)
+        size += more
+    yield _prompt_line(common, part)
+
+
+def _prompt_line(common: Ids, prompts: Sequence[Ids]) -> PromptLine:
+    line = _Line()
+    trunk = (line.add(common, 0),) if common else ()
+    rest = [line.add(prompt[len(common) :], len(common)) for prompt in prompts]
+    blocks = [Block((), trunk)] if trunk else []
+    blocks.append(Block(trunk, tuple(rest)))
+    places = tuple(np.concatenate([np.arange(*span) for span in (*trunk, own)]) for own in rest)
+    return PromptLine(np.array([line.ids]), np.array([line.positions]), tuple(blocks), places)
+
+
 def _pad(rows: Sequence[Row], part: tuple[int, ...]) -> MicroBatch:
     longest = max(len(rows[i].token_ids) for i in part)
     ids = np.zeros((len(part), longest), dtype=np.int64)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache
 
-from askfirst.backends.hf import cache as caches
 from askfirst.backends.hf.batching import micro_batches
+from askfirst.backends.hf.decoding import decoder
 from askfirst.backends.hf.network import SUPPORTED, Network
 from askfirst.backends.hf.trainer import predicting_states
 from askfirst.errors import ModelError
@@ -33,26 +32,21 @@ def check(network: Network) -> None:
         hidden = network.hidden(row, torch.arange(LENGTH, device=row.device).unsqueeze(0), None, None)[0]
         if not _agree(network, network.logits(hidden), plain):
             raise _unsupported(network, "its logits are not a linear map of its last hidden states")
-        if not _agree(network, _token_by_token(network, row), plain[CUT - 1 :]):
-            raise _unsupported(network, "decoding with a key-value cache gives other logits than a full pass")
         network.packs = _can_pack(network, ids, plain)
+        if not network.packs and not _agree(network, _token_by_token(network, ids), plain[CUT - 1 :]):
+            raise _unsupported(network, "decoding with a key-value cache gives other logits than a full pass")
 
 
-def _token_by_token(network: Network, row: Tensor) -> Tensor:
-    """Logits from position CUT − 1 on, by the sampler's path: prefill, then one token at a time, with a padded slot."""
-    filled = caches.empty(network.layers)
-    positions = torch.arange(LENGTH, device=row.device).unsqueeze(0)
-    states = [network.hidden(row[:, :CUT], positions[:, :CUT], None, filled)[:, -1]]
-    pad = 3
-    slots = [caches.SlotLayer(1, LENGTH + pad, x.keys, x.values) for x in filled.layers]
-    for slot, layer in zip(slots, filled.layers, strict=True):
-        slot.put(0, CUT + pad, layer.keys, layer.values, 1)
-    cache = Cache(layers=slots)
-    mask = torch.arange(LENGTH + pad, device=row.device).unsqueeze(0) >= pad
+def _token_by_token(network: Network, ids: np.ndarray) -> Tensor:
+    """Logits from position CUT − 1 on by the sampler's path, beside a shorter prompt that begins alike."""
+    tokens = tuple(ids.tolist())
+    rows = decoder(network, [tokens[: CUT - 2], tokens[:CUT]], [1, 1], LENGTH)
+    states = [rows.hidden[1:]]
     for i in range(CUT, LENGTH):
-        seen = mask[:, : i + pad + 1]
-        ready = seen[:, None, None, :] if network.takes_ready_mask else seen
-        states.append(network.hidden(row[:, i : i + 1], positions[:, i : i + 1], ready, cache)[:, 0])
+        if i == CUT + 2:
+            rows.keep(torch.tensor([1], device=network.device))
+        rows.advance(torch.tensor(tokens[i : i + 1] * len(rows.hidden), device=network.device))
+        states.append(rows.hidden[-1:])
     return network.logits(torch.cat(states))
 
 
@@ -69,10 +63,12 @@ def _packed(network: Network, ids: np.ndarray) -> Tensor:
 
 
 def _can_pack(network: Network, ids: np.ndarray, plain: Tensor) -> bool:
+    """Whether the model gives the same logits with our attention, in training and in decoding."""
     try:
-        with network.differentiable():
-            return _agree(network, _packed(network, ids), plain[CUT - 1 : -1])
-    except (ModelError, LookupError, ValueError):  # another notion of attention, or none that can be replaced
+        with network.own_attention():
+            trained = _agree(network, _packed(network, ids), plain[CUT - 1 : -1])
+            return trained and _agree(network, _token_by_token(network, ids), plain[CUT - 1 :])
+    except (ModelError, LookupError, ValueError):  # another notion of attention, or none that can be exchanged
         return False
 
 

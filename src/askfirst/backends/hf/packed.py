@@ -1,26 +1,15 @@
-"""Attention over a packed line of tokens, in which many continuations follow one beginning that stands there once.
-
-It is offered to transformers as an attention implementation, so that every model that takes one can use it.
-"""
+"""Attention over a packed line of tokens, in which many continuations follow one beginning that stands there once."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AttentionInterface
 
+from askfirst.backends.hf.attention import Rules
 from askfirst.backends.hf.batching import Block, Span
-from askfirst.errors import ModelError
-
-NAME = "askfirst_packed"
-# What models may pass beside queries, keys and values without changing what attention is.
-_HARMLESS = frozenset({"dropout", "position_ids", "position_embeddings", "use_cache", "output_attentions", "is_causal"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,34 +25,24 @@ class Siblings:
     before: Tensor  # (c, chain + c) how far a key's position lies before a query's; negative: after
 
 
-_SIBLINGS: ContextVar[Sequence[Siblings]] = ContextVar("siblings")
+class Line:
+    """The attention of one packed line; `kept`, where given, collects each layer's keys and values."""
+
+    def __init__(
+        self, blocks: Sequence[Block], device: torch.device, kept: dict[int, tuple[Tensor, Tensor]] | None = None
+    ) -> None:
+        self.blocks = [_siblings(block, device) for block in blocks]
+        self.kept = kept
+
+    def __call__(self, rules: Rules, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Queries (1, heads, tokens, size), keys and values (1, key heads, tokens, size)."""
+        if self.kept is not None:
+            self.kept[rules.layer] = key[0], value[0]
+        tensors = query[0] * rules.scaling, key[0], value[0]
+        return torch.cat([_attend(block, tensors, rules) for block in self.blocks]).unsqueeze(0)
 
 
-@contextlib.contextmanager
-def laid_out(blocks: Sequence[Block], device: torch.device) -> Iterator[None]:
-    """Within this context the one line that passes through a model is packed as these blocks say."""
-    token = _SIBLINGS.set([_siblings(block, device) for block in blocks])
-    try:
-        yield
-    finally:
-        _SIBLINGS.reset(token)
-
-
-def attention(
-    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **given: Any
-) -> tuple[Tensor, None]:
-    """Queries (1, heads, tokens, size), keys and values (1, key heads, tokens, size) → (1, tokens, heads, size)."""
-    del module, attention_mask
-    scaling, window, cap = (given.pop(name, None) for name in ("scaling", "sliding_window", "softcap"))
-    unknown = sorted(name for name, value in given.items() if value is not None and name not in _HARMLESS)
-    if unknown:
-        raise ModelError(f"packed attention knows nothing of {', '.join(unknown)}")
-    query = query[0] * (scaling if scaling is not None else query.shape[-1] ** -0.5)
-    parts = [_attend(block, (query, key[0], value[0]), window, cap) for block in _SIBLINGS.get()]
-    return torch.cat(parts).unsqueeze(0), None
-
-
-def _attend(block: Siblings, tensors: tuple[Tensor, Tensor, Tensor], window: int | None, cap: float | None) -> Tensor:
+def _attend(block: Siblings, tensors: tuple[Tensor, Tensor, Tensor], rules: Rules) -> Tensor:
     """Attention of the tokens of a block: (tokens of the span, heads, size)."""
     query, key, value = tensors
     heads, size = key.shape[0], query.shape[-1]
@@ -80,10 +59,10 @@ def _attend(block: Siblings, tensors: tuple[Tensor, Tensor, Tensor], window: int
         earlier = chain_key.shape[1]
         whole = own_query.reshape(heads, -1, size) @ chain_key.transpose(1, 2)
         scores = torch.cat([whole.view(heads, block.g, repeats, block.c, earlier), scores], dim=-1)
-    if cap is not None:
-        scores = torch.tanh(scores / cap) * cap
-    hidden = (block.before < 0) if window is None else (block.before < 0) | (block.before >= window)
-    shares = torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
+    hidden = block.before < 0
+    if rules.window is not None:
+        hidden = hidden | (block.before >= rules.window)
+    shares = torch.softmax(rules.capped(scores).masked_fill(hidden, float("-inf")), dim=-1)
     found = shares[..., earlier:].reshape(rows.shape[0], rows.shape[1], block.c) @ own_value
     found = found.view(heads, block.g, repeats, block.c, size)
     if block.chain:
@@ -113,6 +92,3 @@ def _siblings(block: Block, device: torch.device) -> Siblings:
         padded = torch.where(real, starts.unsqueeze(1) + place, starts.unsqueeze(1)).flatten().to(device)
         packed = real.flatten().nonzero().squeeze(1).to(device)
     return Siblings(block.chain, (start, stop), g, c, padded, packed, before.to(device))
-
-
-AttentionInterface.register(NAME, attention)

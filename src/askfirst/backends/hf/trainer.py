@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from askfirst.backends.hf.attention import attending, ready_mask
 from askfirst.backends.hf.batching import MicroBatch, micro_batches
 from askfirst.backends.hf.network import Network
+from askfirst.backends.hf.packed import Line
 from askfirst.errors import BackendFault
 from askfirst.policy import Objective
 from askfirst.values import Floats, Row
@@ -21,7 +23,7 @@ LOGITS_AT_ONCE = 1 << 25  # elements of one block of logits: 128 MiB in fp32
 def logprobs(network: Network, rows: Sequence[Row], budget: int) -> list[Floats]:
     """Logprobs in nats, one (T,) array a row, 0 off the mask."""
     found = [np.zeros(len(row.token_ids)) for row in rows]
-    with torch.no_grad(), network.differentiable():
+    with torch.no_grad(), network.own_attention():
         for batch in micro_batches(rows, budget, network.packs):
             hidden = predicting_states(network, batch)
             for part, states in _blocks(network, batch, rows, hidden):
@@ -40,7 +42,7 @@ def backward(network: Network, rows: Sequence[Row], objective: Objective, budget
     """
     found = [np.zeros(len(row.token_ids)) for row in rows]
     values = [0.0] * len(rows)
-    with network.differentiable():
+    with network.own_attention():
         for batch in micro_batches(rows, budget, network.packs):
             _backward_batch(network, batch, rows, (objective, values, found))
     for i, row in enumerate(rows):
@@ -73,7 +75,8 @@ def predicting_states(network: Network, batch: MicroBatch) -> Tensor:
     """Hidden states (masked tokens of all rows, size) at the positions that predict them."""
     ids, positions, where = (torch.from_numpy(x).to(network.device) for x in (batch.ids, batch.positions, batch.where))
     if batch.blocks:
-        hidden = network.hidden_packed(ids, positions, batch.blocks)
+        with attending(Line(batch.blocks, network.device)):
+            hidden = network.hidden(ids, positions, ready_mask(ids), None)
     else:
         hidden = network.hidden(ids, positions, None, None)
     return hidden.flatten(0, 1).index_select(0, where)

@@ -99,6 +99,6 @@ def test_a_model_that_differs_where_it_must_not_is_refused(
     if path == "logits":
         monkeypatch.setattr("askfirst.backends.hf.network.Network.logits", lambda self, hidden: hidden.sum(-1, True))
     else:
-        monkeypatch.setattr("askfirst.backends.hf.check._token_by_token", lambda network, row: torch.zeros(6, 448))
+        monkeypatch.setattr("askfirst.backends.hf.check._token_by_token", lambda network, ids: torch.zeros(6, 448))
     with pytest.raises(ModelError, match=message):
         HfPolicy(Loaded(FAMILIES["qwen2"](), tokenizer, (3,)), SPEC, 0)

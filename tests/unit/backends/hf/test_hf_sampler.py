@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.backends.hf.conftest import perturb, random_ids
 
 from askfirst.backends.hf import sampler
@@ -18,15 +20,19 @@ from askfirst.values import StopReason
 PROMPTS = [random_ids(n, n) for n in (5, 9, 9, 14, 23)]
 
 
-def test_greedy_equals_the_librarys_own_generation(policy: HfPolicy) -> None:
+@pytest.mark.parametrize("packs", [True, False])
+def test_greedy_equals_the_librarys_own_generation(policy: HfPolicy, packs: bool) -> None:
     model = policy.network.model
+    policy.network.packs = packs
     for prompt in PROMPTS:
         expected = model.generate(torch.tensor([prompt]), do_sample=False, max_new_tokens=12)[0, len(prompt) :].tolist()
         (found,) = policy.sample([SampleRequest(prompt, (1,))], Sampling(12, 0.0))[0]
         assert list(found.token_ids) == expected
 
 
-def test_company_order_and_chunking_change_nothing(trained: HfPolicy) -> None:
+@pytest.mark.parametrize("packs", [True, False])
+def test_company_order_and_chunking_change_nothing(trained: HfPolicy, packs: bool) -> None:
+    trained.network.packs = packs
     requests = [SampleRequest(p, (7 * i + 1, 7 * i + 2, 7 * i + 3)) for i, p in enumerate(PROMPTS)]
     sampling = Sampling(16)
     together = trained.sample(requests, sampling)
@@ -40,7 +46,11 @@ def test_company_order_and_chunking_change_nothing(trained: HfPolicy) -> None:
     assert len({c.token_ids for g in together for c in g}) == 15
 
 
-def test_rows_that_end_early_leave_the_others_alone(trained: HfPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("packs", [True, False])
+def test_rows_that_end_early_leave_the_others_alone(
+    trained: HfPolicy, monkeypatch: pytest.MonkeyPatch, packs: bool
+) -> None:
+    trained.network.packs = packs
     requests = [SampleRequest(p, tuple(range(8))) for p in PROMPTS]
     free = trained.sample(requests, Sampling(20))
     ends = frozenset(c.token_ids[3 + i] for i, c in enumerate(free[0]) if i < 5) | {free[4][0].token_ids[2]}
@@ -87,6 +97,20 @@ def test_extreme_uniforms_draw_possible_tokens() -> None:
     logits = torch.tensor([[-torch.inf, 0.0, 0.0, -torch.inf]] * 2)
     tokens, _ = sampler.draw(logits, torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64), 1.0)
     assert tokens.tolist() == [1, 2]
+
+
+@given(
+    weights=st.lists(st.floats(-30, 5), min_size=1, max_size=700),
+    u=st.floats(0, 1, exclude_max=True),
+)
+def test_a_draw_is_the_inverse_of_the_cumulative_sum(weights: list[float], u: float) -> None:
+    logits = torch.tensor([weights])
+    tokens, _ = sampler.draw(logits, torch.tensor([u], dtype=torch.float64), 1.0)
+    cumulative = np.cumsum(np.exp(np.float64(logits[0]) - max(weights)))
+    token, point = int(tokens[0]), u * cumulative[-1]
+    slack = 1e-6 * cumulative[-1]  # logits less their maximum are rounded to fp32
+    assert cumulative[token] >= point - slack
+    assert (cumulative[token - 1] if token else 0.0) <= point + slack
 
 
 def test_a_seed_names_its_stream() -> None:

@@ -125,6 +125,9 @@ def test_a_short_run_through_the_command_line(askfirst: Run, tmp_path: Path) -> 
         "eval", "--model", "nano", "--checkpoint", tmp_path / "run", "--split", "dev", "--set", "items=8", "--json"
     )
     assert json.loads(again.stdout)[0]["checkpoint"].startswith("anchored/seed-0@")
+    other = askfirst("eval", "--model", "tabular", "--checkpoint", tmp_path / "run", "--split", "dev")
+    assert other.returncode == 2
+    assert "was trained on nano, not on tabular" in other.stderr
 
 
 def test_a_prompt_too_long_for_the_model_is_refused_with_numbers(nano: Policy) -> None:

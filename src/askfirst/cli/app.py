@@ -24,7 +24,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON lines for program
 
 EVAL_SETTINGS = (
     "reward (slots), env (judgment), system_prompt (compact or file:PATH), items (200, of a split), "
-    "max_tokens (96), dtype (fp32 or bf16)."
+    "max_tokens (96), dtype (fp32 or bf16); for a run's checkpoint by default as in the run."
 )
 
 
@@ -67,7 +67,8 @@ def evaluate(
     from askfirst.cli import evaluating
 
     where = evaluating.Where(tuple(suite or ()), split)
-    evaluating.evaluate(model, checkpoint, where, evaluating.settings(sets or []), as_json=as_json)
+    chosen = evaluating.settings(sets or [], evaluating.plan_around(checkpoint))
+    evaluating.evaluate(model, checkpoint, where, chosen, as_json=as_json)
 
 
 @app.command()

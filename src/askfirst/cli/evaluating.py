@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +28,7 @@ from askfirst.store import plain, read_json
 from askfirst.values import EvalRecord, Scenario
 
 SHOWN = ("intent_accuracy", "strict_pass", "ambiguous_pass", "false_ask")
+DEPTH = 5  # folders between a run and its checkpoints, at most
 LABELS = {
     "intent_accuracy": "right intent",
     "strict_pass": "pass",
@@ -55,10 +56,30 @@ class Where:
     split: str | None
 
 
-def settings(overrides: Sequence[str]) -> Settings:
-    """The settings with `key=value` edits. Raises InputError, naming the field."""
+def plan_around(checkpoint: Path | None) -> dict[str, Any] | None:
+    """The frozen plan of the run that a checkpoint is or lies in; None where there is none."""
+    if checkpoint is None:
+        return None
+    at = checkpoint.absolute()
+    locks = (RunFolder(folder).lock for folder in (at, *at.parents[:DEPTH]))
+    lock = next((path for path in locks if path.is_file()), None)
+    return None if lock is None else dict(read_json(lock)["plan"])
+
+
+def settings(overrides: Sequence[str], plan: Mapping[str, Any] | None = None) -> Settings:
+    """The settings of a run's plan, or the defaults, with `key=value` edits. Raises InputError, naming the field."""
+    start = (
+        {}
+        if plan is None
+        else {
+            "env": plan["env"]["name"],
+            "system_prompt": plan["env"]["system_prompt"],
+            "max_tokens": plan["train"]["sampling"]["max_tokens"],
+            "dtype": plan["model"]["dtype"],
+        }
+    )
     try:
-        return Settings.model_validate(edit({}, overrides))
+        return Settings.model_validate(edit(start, overrides))
     except ValidationError as error:
         first = error.errors()[0]
         known = ", ".join(Settings.model_fields)
@@ -112,14 +133,15 @@ def scenario_sets(where: Where, settings: Settings, env: ModuleType) -> list[tup
 def open_model(model: str, checkpoint: Path | None, settings: Settings) -> tuple[Policy, str]:
     """The policy and the name of its checkpoint. A run folder stands for its selected checkpoint."""
     backend = "tabular" if model == "tabular" else "hf"
-    adapter: dict[str, Any] = {}
     folder, name = checkpoint, "base"
+    plan = plan_around(checkpoint)
+    if plan is not None and plan["model"]["name"] != model:
+        raise InputError(f"the checkpoint was trained on {plan['model']['name']}, not on {model}", where=str(folder))
+    adapter = {} if plan is None else {k: plan["model"][k] for k in ("lora_rank", "lora_alpha")}
     if folder is not None and RunFolder(folder).lock.is_file():
         run = RunFolder(folder)
         if not run.selected.is_file():
             raise InputError("the run has no selected checkpoint yet", where=str(folder))
-        plan = read_json(run.lock)["plan"]["model"]
-        adapter = {"lora_rank": plan["lora_rank"], "lora_alpha": plan["lora_alpha"]}
         chosen = read_json(run.selected)
         name, folder = f"{chosen['arm']}/seed-{chosen['seed']}@{chosen['step']}", folder / chosen["checkpoint"]
     elif folder is not None:

@@ -6,7 +6,8 @@ request has a clear twin that differs only in what was missing. The rest of a ba
 
 Frames and open-class values (people, titles, topics, errands, occasions, sayings, places, dates and times, amounts)
 each belong to exactly one split. App names, nouns of element kinds, label suffixes, verbs and function words are
-closed classes and shared by all.
+closed classes and shared by all. So every word of a dev or sealed frame occurs in some train frame: what is new there
+is the combination, as it is in what a model meets in use.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from askfirst.envs.judgment._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIE
 from askfirst.replies import parse_action
 from askfirst.values import Action, Message, Scenario
 
-VERSION = "1"
+VERSION = "2"
 MAX_TURNS = 1
 __all__ = [
     "CLEAR_MIX",

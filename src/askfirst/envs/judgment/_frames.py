@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from askfirst.envs.judgment._split import split_of_frame
+from askfirst.envs.judgment._split import split_of_line
 from askfirst.envs.judgment._tables import FRAMES, lines
 from askfirst.errors import EnvironmentFault
 
@@ -86,11 +86,13 @@ def _read(table: str) -> Iterator[Frame]:
             family, *options = line.strip("[]").split()
             settings, place = dict(o.split("=", 1) for o in options), 0
             continue
-        yield _frame(family, settings, place, [field.strip() for field in line.split(" | ")])
+        split, frame = split_of_line(line)
+        yield _frame(family, settings, (place, split), [field.strip() for field in frame.split(" | ")])
         place += 1
 
 
-def _frame(family: str, settings: dict[str, str], place: int, fields: list[str]) -> Frame:
+def _frame(family: str, settings: dict[str, str], at: tuple[int, str], fields: list[str]) -> Frame:
+    place, split = at
     head = family.split(".", 1)[0]
     clear, act, carry, ask, kinds = "", "", "", "", settings.get("noise", settings.get("screen", ""))
     match ("thing" if family == "pronoun.thing" else head), fields:
@@ -113,7 +115,7 @@ def _frame(family: str, settings: dict[str, str], place: int, fields: list[str])
     return Frame(
         id=f"{family}/{place:02d}",
         family=family,
-        split=split_of_frame(place),
+        split=split,
         say=say,
         clear=clear,
         done=done,

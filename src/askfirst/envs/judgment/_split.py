@@ -1,4 +1,9 @@
-"""Which split a frame or a value belongs to: a fixed rule on its place in its list, so that lists grow at the end."""
+"""Which split a frame or a value belongs to.
+
+A value's split is a fixed rule on its place in its list, so that lists grow at the end. A frame's split is written
+before it in its table: dev and sealed frames combine words that train frames have, in ways that none of them does,
+because a request full of unknown words tests a vocabulary and not judgment.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +17,12 @@ VALUE_PLACES = (
 )
 # For the short label lists of categories: two of twelve for dev and for sealed.
 LABEL_PLACES = "train train train train dev sealed"
-_FRAMES = "train train dev train sealed train train"
 
 
-def split_of_frame(place: int) -> str:
-    """Split of the frame at a place of its family's list: 5/7 train, 1/7 dev, 1/7 sealed, all three within five."""
-    return _FRAMES.split()[place % 7]
+def split_of_line(line: str) -> tuple[str, str]:
+    """The split a frame's line of a table names, `dev: …` or `sealed: …`, else train; and the rest of the line."""
+    head, colon, rest = line.partition(": ")
+    return (head, rest) if colon and head in SPLITS[1:] else ("train", line)
 
 
 def by_split(values: Sequence[str], places: str = VALUE_PLACES) -> Mapping[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ from askfirst.errors import EnvironmentFault
 
 FRAMES = ("missing.txt", "several.txt", "vague.txt", "clear.txt", "scope.txt", "destroy.txt")
 NAMES = (*FRAMES, "cats.txt", "words.txt", "compact.txt")
-SHA256 = "8df6ad242fed48d7fb6a7195033bf47d6e8462e958907528d5ec4b927e791a79"
+SHA256 = "1b7bcf800b577ad219282fc1e7a068bb31acba113855d04b776f966d6bf30eda"
 
 
 @cache

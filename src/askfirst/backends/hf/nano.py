@@ -1,8 +1,9 @@
 """The model `nano`: a Llama of about 2.7 M weights for the reply protocol alone, and its training from scratch.
 
-Its tokenizer holds the fixed parts of a reply as one token each, so that a reply is about 20 tokens,
-and the choice of intent is one token. Its chat template drops the system message: the model knows one
-protocol and needs no explanation of it.
+Its tokenizer holds the fixed parts of a reply as one token each, so that a reply is about 30 tokens,
+and the choice of intent is one token. A word has the same tokens wherever it stands, because spaces are
+tokens of their own: to copy a name is to repeat tokens. Its chat template drops the system message:
+the model knows one protocol and needs no explanation of it.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import copy
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, nn
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -53,16 +55,20 @@ class NanoShape:
 
 @dataclass(frozen=True, slots=True)
 class NanoTraining:
-    """How to train from scratch: AdamW, linear warm-up, cosine decay to a tenth of `lr`."""
+    """How to train from scratch: Muon (Jordan et al. 2024) for the matrices inside, AdamW for the rest.
+
+    The learning rate warms up linearly and falls to a tenth of `lr` on a cosine. A step is computed in `shards`
+    side by side, one thread each: such small products gain nothing from more threads on one of them.
+    """
 
     steps: int
     batch: int = 64
     lr: float = 3e-3
     warmup: int = 50
     weight_decay: float = 0.05
-    prompt_weight: float = 0.15  # of a prompt token's loss beside a reply token's 1: reading helps copying
     bf16: bool = False
-    buckets: int = 8  # batches drawn together and sorted by length
+    shards: int = 2
+    buckets: int = 16  # batches drawn together and sorted by length
     seed: int = 0
 
 
@@ -83,7 +89,9 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int = 2048) -> PreTrainedTo
     """A byte-level BPE tokenizer learnt from texts; any text comes back from its tokens exactly."""
     fixed = glue()
     core = Tokenizer(models.BPE())
-    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    apart = pre_tokenizers.Split(Regex(r"\p{L}+|\p{N}|[^\p{L}\p{N}]"), "isolated")
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    core.pre_tokenizer = pre_tokenizers.Sequence([apart, byte_level])
     core.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary - len(fixed),
@@ -133,7 +141,7 @@ def train_nano(
     settings: NanoTraining,
     progress: Callable[[int, float], None] | None = None,
 ) -> float:
-    """Train all weights on (chat, reply) pairs in place; returns the last step's loss in nats per weighted token.
+    """Train all weights on (chat, reply) pairs in place; returns the last step's loss in nats per reply token.
 
     `pairs` must hold at least steps × batch items; `progress` gets (step, loss). Raises InputError when they run out.
     """
@@ -141,46 +149,82 @@ def train_nano(
     batches = _batches(chat, iter(pairs), settings)
     # The fused attention kernel is the slower one here: its backward pass was measured at three times the plain one.
     model.set_attn_implementation("eager")
-    worker = copy.deepcopy(model).to(torch.bfloat16) if settings.bf16 else model
-    optimizer = torch.optim.AdamW(_decayed(model, settings.weight_decay), lr=settings.lr, betas=(0.9, 0.95))
-    worker.train()
-    loss_value = math.nan
-    for step in range(settings.steps):
-        try:
-            ids, weights = next(batches)
-        except StopIteration:
-            raise InputError(f"the training pairs ran out at step {step} of {settings.steps}") from None
-        for group in optimizer.param_groups:
-            group["lr"] = settings.lr * learning_rate_factor(step, settings)
-        loss = weighted_loss(worker, ids, weights)
-        worker.zero_grad()
-        torch.autograd.backward(loss)
-        _step(model, worker, optimizer)
-        loss_value = float(loss.detach())
-        if progress is not None:
-            progress(step, loss_value)
+    dtype = torch.bfloat16 if settings.bf16 else torch.float32
+    workers = [copy.deepcopy(model).to(dtype).train() for _ in range(settings.shards)]
+    optimizers = _optimizers(model, settings)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    loss = math.nan
+    try:
+        with ThreadPoolExecutor(settings.shards) as pool:
+            for step in range(settings.steps):
+                try:
+                    batch = next(batches)
+                except StopIteration:
+                    raise InputError(f"the training pairs ran out at step {step} of {settings.steps}") from None
+                for group in (g for o in optimizers for g in o.param_groups):
+                    group["lr"] = settings.lr * learning_rate_factor(step, settings)
+                loss = sum(pool.map(_shard_backward, workers, _shards(batch, settings.shards)))
+                _step(model, workers, optimizers)
+                if progress is not None:
+                    progress(step, loss)
+    finally:
+        torch.set_num_threads(threads)
     model.set_attn_implementation("sdpa")
     model.eval()
-    return loss_value
+    return loss
 
 
-def weighted_loss(model: Any, ids: Tensor, weights: Tensor) -> Tensor:
-    """Mean negative logprob in nats of ids (rows, length) by their weights (rows, length)."""
-    logits = model(input_ids=ids[:, :-1], use_cache=False).logits
-    losses = nn.functional.cross_entropy(logits.flatten(0, 1).float(), ids[:, 1:].flatten(), reduction="none")
-    return (losses * weights[:, 1:].flatten()).sum() / weights[:, 1:].sum()
+def reply_loss(model: Any, ids: Tensor, replies: Tensor, tokens: int) -> Tensor:
+    """Negative logprob in nats of the reply tokens of ids (rows, length), summed and divided by `tokens`.
+
+    `replies` (rows, length) is True on reply tokens; logits are computed for these alone.
+    """
+    wanted = replies[:, 1:].flatten()
+    hidden = model.get_decoder()(input_ids=ids[:, :-1], use_cache=False).last_hidden_state.flatten(0, 1)[wanted]
+    logits = model.get_output_embeddings()(hidden).float()
+    return nn.functional.cross_entropy(logits, ids[:, 1:].flatten()[wanted], reduction="sum") / tokens
 
 
-def _step(model: Any, worker: Any, optimizer: torch.optim.Optimizer) -> None:
-    """One optimiser step on the fp32 weights with the worker's gradients; the worker gets the new weights."""
-    if worker is not model:
-        for weight, copied in zip(model.parameters(), worker.parameters(), strict=True):
-            weight.grad = copied.grad.float()
+Shard = tuple[Tensor, Tensor, int]
+
+
+def _shards(batch: tuple[Tensor, Tensor], count: int) -> list[Shard]:
+    """Every `count`-th row to the same shard, each with the number of reply tokens of the whole batch."""
+    ids, replies = batch
+    return [(ids[i::count], replies[i::count], int(replies.sum())) for i in range(count)]
+
+
+def _shard_backward(worker: Any, shard: Shard) -> float:
+    """The shard's gradient, left on the worker, and its part of the loss."""
+    worker.zero_grad()
+    loss = reply_loss(worker, *shard)
+    torch.autograd.backward(loss)
+    return float(loss.detach())
+
+
+def _optimizers(model: Any, settings: NanoTraining) -> list[torch.optim.Optimizer]:
+    inside = {id(p) for p in model.get_decoder().layers.parameters() if p.ndim > 1}
+    matrices = [p for p in model.parameters() if id(p) in inside]
+    others = [p for p in model.parameters() if id(p) not in inside]
+    return [
+        torch.optim.Muon(
+            matrices, settings.lr, settings.weight_decay, adjust_lr_fn="match_rms_adamw"
+        ),
+        torch.optim.AdamW(others, settings.lr, betas=(0.9, 0.95), weight_decay=0.0),
+    ]  # fmt: skip
+
+
+def _step(model: Any, workers: Sequence[Any], optimizers: Sequence[torch.optim.Optimizer]) -> None:
+    """One optimiser step on the fp32 weights with the workers' gradients; the workers get the new weights."""
+    for weight, *copies in zip(model.parameters(), *(w.parameters() for w in workers), strict=True):
+        weight.grad = sum(c.grad.float() for c in copies)
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
-    if worker is not model:
-        with torch.no_grad():
-            for weight, copied in zip(model.parameters(), worker.parameters(), strict=True):
+    for optimizer in optimizers:
+        optimizer.step()
+    with torch.no_grad():
+        for weight, *copies in zip(model.parameters(), *(w.parameters() for w in workers), strict=True):
+            for copied in copies:
                 copied.copy_(weight)
 
 
@@ -217,15 +261,8 @@ def _without(texts: Iterable[str], fixed: Sequence[str]) -> Iterator[str]:
         yield rest
 
 
-def _decayed(model: Any, weight_decay: float) -> list[dict[str, Any]]:
-    """Weight decay on matrices only, as is usual."""
-    matrices = [p for p in model.parameters() if p.ndim > 1]
-    others = [p for p in model.parameters() if p.ndim <= 1]
-    return [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
-
-
 def _batches(chat: Chat, pairs: Iterator[Pair], settings: NanoTraining) -> Iterator[tuple[Tensor, Tensor]]:
-    """Padded ids and loss weights (batch, length). Pairs of similar length share a batch; batches come shuffled."""
+    """Padded ids, and where the replies are (batch, length). Pairs of similar length share a batch, in any order."""
     order = store.generator("nano batches", settings.seed)
     while drawn := list(islice(pairs, settings.batch * settings.buckets)):
         rows = [(chat.encode(tuple(messages)), chat.encode_reply(reply)) for messages, reply in drawn]
@@ -233,17 +270,16 @@ def _batches(chat: Chat, pairs: Iterator[Pair], settings: NanoTraining) -> Itera
         full = [rows[i : i + settings.batch] for i in range(0, len(rows), settings.batch)]
         for i in order.permutation(len(full)):
             if len(full[i]) == settings.batch:
-                yield _pad(full[i], chat.tokenizer.pad_token_id, settings.prompt_weight)
+                yield _pad(full[i], chat.tokenizer.pad_token_id)
 
 
-def _pad(rows: list[tuple[tuple[int, ...], tuple[int, ...]]], pad: int, prompt_weight: float) -> tuple[Tensor, Tensor]:
-    """Padding goes to the right, where causal attention never looks, and weighs nothing."""
+def _pad(rows: list[tuple[tuple[int, ...], tuple[int, ...]]], pad: int) -> tuple[Tensor, Tensor]:
+    """Padding goes to the right, where causal attention never looks."""
     length = max(len(prompt) + len(reply) for prompt, reply in rows)
     ids = torch.full((len(rows), length), pad)
-    weights = torch.zeros(len(rows), length)
+    replies = torch.zeros((len(rows), length), dtype=torch.bool)
     for i, (prompt, reply) in enumerate(rows):
         end = len(prompt) + len(reply)
         ids[i, :end] = torch.tensor(prompt + reply)
-        weights[i, : len(prompt)] = prompt_weight
-        weights[i, len(prompt) : end] = 1.0
-    return ids, weights
+        replies[i, len(prompt) : end] = True
+    return ids, replies

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from askfirst.errors import SplitError
 from askfirst.plan import Plan
@@ -115,6 +116,8 @@ class Opening:
 def open_sealed(env: ModuleType, plan: Plan, folder: RunFolder, secret: str) -> Opening:
     """Open the sealed split. The opening is in the ledger before any item is returned.
 
+    An opening of the same checkpoint that ended without a record is gone on with: nobody has seen a result of it.
+
     Raises SplitError unless a checkpoint has been selected and the secret is the committed one.
     """
     if commitment(secret) != plan.env.sealed:
@@ -123,25 +126,23 @@ def open_sealed(env: ModuleType, plan: Plan, folder: RunFolder, secret: str) -> 
         raise SplitError(
             "the sealed split opens after a checkpoint is selected, and none is", where=str(folder.selected)
         )
-    checkpoint = read_json(folder.selected)["checkpoint"]
-    number = openings(folder) + 1
-    append_line(
-        folder.ledger,
-        {
-            "version": 1,
-            "event": "sealed_opened",
-            "number": number,
-            "checkpoint": checkpoint,
-            "sealed": plan.env.sealed,
-            "opened_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        },
-    )
+    checkpoint, before = read_json(folder.selected)["checkpoint"], _openings(folder)
+    recorded = folder.selected_evaluation("sealed").is_file()
+    number = len(before)
+    if recorded or not before or before[-1]["checkpoint"] != checkpoint:
+        number += 1
+        entry = {"version": 1, "event": "sealed_opened", "number": number, "checkpoint": checkpoint}
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        append_line(folder.ledger, {**entry, "sealed": plan.env.sealed, "opened_at": now})
     scenarios = split_scenarios(env, plan, "sealed", seed_from("sealed", secret))
     return Opening(number, tuple(scenarios))
 
 
 def openings(folder: RunFolder) -> int:
     """How often the sealed split of this run has been opened."""
-    if not folder.ledger.is_file():
-        return 0
-    return sum(line.get("event") == "sealed_opened" for line in read_lines(folder.ledger))
+    return len(_openings(folder))
+
+
+def _openings(folder: RunFolder) -> list[dict[str, Any]]:
+    lines = read_lines(folder.ledger) if folder.ledger.is_file() else ()
+    return [line for line in lines if line.get("event") == "sealed_opened"]

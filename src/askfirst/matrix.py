@@ -22,7 +22,18 @@ from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import Scorer, Stage
 from askfirst.runfolder import RunFolder
 from askfirst.selection import Candidate, Selected, select
-from askfirst.store import append_line, commit_folder, plain, read_as, read_json, seed_from, write_json, write_text
+from askfirst.store import (
+    commit_folder,
+    held,
+    plain,
+    read_as,
+    read_json,
+    seed_from,
+    sweep,
+    write_json,
+    write_lines,
+    write_text,
+)
 from askfirst.train import Job, train
 from askfirst.values import EvalRecord, FrozenMap, GateResult, Scenario, Verdict
 from askfirst.warmstart import warmstart
@@ -62,6 +73,12 @@ def run(job: Run) -> Verdict:
     Raises Interrupted between phases or steps when `stop` becomes true, GateFailed when a gate says no.
     """
     secret = find_secret(job.plan, job.secret_places)
+    with held(job.folder.root):
+        sweep(job.folder.root)
+        return _run(job, secret)
+
+
+def _run(job: Run, secret: str) -> Verdict:
     freeze(job)
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
     before_training(job, dev)
@@ -103,8 +120,9 @@ def freeze(job: Run) -> None:
     document = lock(plan, sources, job.overrides)
     if not job.folder.lock.is_file():
         write_text(job.folder.plan, job.plan_text)
+        # The ledger first: a lock that stands was entered.
+        write_lines(job.folder.ledger, [{"version": 1, "event": "frozen", "plan_sha256": plan_hash(plan)}])
         write_json(job.folder.lock, document)
-        append_line(job.folder.ledger, {"version": 1, "event": "frozen", "plan_sha256": plan_hash(plan)})
         return
     found = read_json(job.folder.lock)
     changed = [k for k in ("plan_sha256", "sources") if found.get(k) != plain(document[k])]

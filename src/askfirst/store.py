@@ -21,7 +21,13 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from askfirst.errors import InputError, StorageFault
 
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
+
 T = TypeVar("T")
+UNFINISHED = ".unfinished"  # ends the names of files and folders that are being written
 
 # Fields that hold wall-clock measurements: everything else of a run is a function of plan and code.
 TIME_FIELDS = frozenset({"seconds", "wall_seconds", "tokens_per_second", "started_at", "finished_at", "opened_at"})
@@ -79,7 +85,7 @@ def write_bytes(path: Path, body: bytes) -> None:
     temporary = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
         with os.fdopen(handle, "wb") as file:
             file.write(body)
             file.flush()
@@ -155,7 +161,7 @@ def commit_folder(path: Path, fill: Callable[[Path], None]) -> None:
     """Make a folder whole or not at all: `fill` writes into a temporary one, which is then renamed."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED))
         try:
             fill(temporary)
             for file in (f for f in temporary.rglob("*") if f.is_file()):
@@ -169,6 +175,37 @@ def commit_folder(path: Path, fill: Callable[[Path], None]) -> None:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise _storage(path, error) from error
+
+
+def sweep(folder: Path) -> None:
+    """Remove what writes that were cut short have left behind. Only for who holds the folder (`held`)."""
+    for rest in list(folder.rglob(f".*{UNFINISHED}")):
+        if rest.is_dir():
+            shutil.rmtree(rest, ignore_errors=True)
+        else:
+            rest.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Within this context no other process holds the folder. Raises InputError when one does.
+
+    The system lets go when the process ends, however it ends. Without `fcntl` nothing is held.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise _storage(folder, error) from error
+    try:
+        if fcntl is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError("another process is at work in this folder", where=str(folder)) from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def write_lines(path: Path, values: Iterable[Any]) -> None:

@@ -73,9 +73,9 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
             commit_folder(job.folder.halted(step + 1), policy.save)
         if halted and not last:
             raise Interrupted(f"{job.name} stopped after step {step + 1} of {total}; everything up to it is kept")
-    write_json(job.folder.run, {"version": 1, "arm": job.arm, "seed": job.seed, "steps": total, "faults": faults})
     for folder in job.folder.halts():
         shutil.rmtree(folder)
+    write_json(job.folder.run, {"version": 1, "arm": job.arm, "seed": job.seed, "steps": total, "faults": faults})
     listen(Event("finished", job.name))
 
 

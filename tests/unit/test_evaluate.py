@@ -51,7 +51,19 @@ def test_the_ledger_knows_of_an_opening_even_when_the_items_never_arrive(tmp_pat
     with pytest.raises(RuntimeError):
         ev.open_sealed(SimpleNamespace(scenarios=broken, EVALUATION_MIX={}), PLAN, folder, SECRET)
     assert ev.openings(folder) == 1
-    assert ev.open_sealed(env([]), PLAN, folder, SECRET).number == 2
+    # The same checkpoint and no record of it yet: the opening is gone on with.
+    assert ev.open_sealed(env([]), PLAN, folder, SECRET).number == 1
+    assert ev.openings(folder) == 1
+
+
+def test_another_checkpoint_or_a_second_look_is_another_opening(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    for number, checkpoint in enumerate(("a", "b"), start=1):
+        write_json(folder.selected, {"checkpoint": checkpoint})
+        assert ev.open_sealed(env([]), PLAN, folder, SECRET).number == number
+    write_json(folder.selected_evaluation("sealed"), {})
+    assert ev.open_sealed(env([]), PLAN, folder, SECRET).number == 3
+    assert ev.openings(folder) == 3
 
 
 def test_secrets_are_found_by_their_commitment(tmp_path: Path) -> None:

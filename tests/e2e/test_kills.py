@@ -1,0 +1,92 @@
+"""A run that is killed at any instant and resumed ends as one that was left alone."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import multiprocessing
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+from tests.e2e.test_whole_job import contents
+
+from askfirst import matrix
+from askfirst import plan as plans
+from askfirst.errors import InputError
+from askfirst.runfolder import RunFolder
+from askfirst.store import held
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SERVER = multiprocessing.get_context("forkserver")
+WITH_TORCH = importlib.util.find_spec("torch") is not None
+# What children need is imported once, so that an attempt costs what it does.
+SERVER.set_forkserver_preload(
+    ["tests.e2e.test_whole_job", "askfirst.matrix", *["askfirst.backends.hf.policy"] * WITH_TORCH]
+)
+SMALL = (
+    "matrix.seeds=[0]", "train.group_size=4", "train.scenarios_per_step=6", "evaluation.dev_items=20",
+    "evaluation.sealed_items=20", "selection.min_informative_fraction=0.0", "selection.max_false_ask=1.0", "gate=[]",
+    "env.clear_fraction=[0.3, 0.5]", "decision.effect=0.9", "ship={ ambiguous_pass = { above = 0.0 } }",
+)  # fmt: skip
+
+
+def work(example: str, sets: tuple[str, ...], out: str) -> None:
+    """What `askfirst run --resume` does, without the command line. Runs in a process of its own."""
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+        file = EXAMPLES / f"{example}.toml"
+        plan = plans.load(file, sets)
+        secret = (file.with_suffix(".seed"),)
+        job = matrix.Run(plan, RunFolder(Path(out)), file.read_text(), sets, secret, lambda event: None, lambda: False)
+        matrix.run(job)
+
+
+def attempt(example: str, sets: tuple[str, ...], out: Path, seconds: float | None) -> bool:
+    """Let a process work for so long, then kill it; whether it was killed."""
+    process = SERVER.Process(target=work, args=(example, sets, str(out)))
+    process.start()
+    process.join(seconds)
+    alive = process.is_alive()
+    if alive:
+        process.kill()
+        process.join()
+    else:
+        assert process.exitcode == 0
+    return alive
+
+
+def kill_and_compare(example: str, sets: tuple[str, ...], folder: Path, kills: int) -> None:
+    whole = folder / "whole"
+    attempt(example, sets, whole, None)  # the server starts with the first
+    start = time.monotonic()
+    attempt(example, sets, folder / "again", None)
+    seconds = time.monotonic() - start
+    expected, done, run, instants = contents(whole), 0, 0, random.Random(1)
+    while done < kills:
+        run += 1
+        out = folder / f"killed-{run}"
+        patience = 0.0
+        while attempt(example, sets, out, instants.uniform(0.05, 0.6 + patience) * seconds):
+            done += 1
+            patience += 0.05  # a slow machine must get to an end
+        assert contents(out) == expected, f"run {run} of {done} kills differs"
+
+
+def test_tabular_survives_fifty_kills(tmp_path: Path) -> None:
+    sets = (*SMALL, "train.steps=6", "evaluation.every=2", "arm=[{ name = 'anchored' }]")
+    kill_and_compare("e2e", sets, tmp_path, 50)
+
+
+@pytest.mark.skipif(not WITH_TORCH, reason="needs the hf extra")
+def test_nano_survives_kills(tmp_path: Path) -> None:
+    sets = (*SMALL, "train.steps=4", "evaluation.every=2", "arm=[{ name = 'anchored' }]")
+    kill_and_compare("quickstart", sets, tmp_path, 10)
+
+
+def test_two_processes_do_not_work_in_one_folder(tmp_path: Path) -> None:
+    with held(tmp_path), pytest.raises(InputError, match="another process"), held(tmp_path):
+        pass
+    with held(tmp_path):
+        pass

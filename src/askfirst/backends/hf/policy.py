@@ -15,6 +15,7 @@ from askfirst.backends.hf.check import check
 from askfirst.backends.hf.lora import Adapter, assign, read_tensors, write_tensors
 from askfirst.backends.hf.models import Loaded
 from askfirst.backends.hf.network import Network
+from askfirst.backends.hf.norm import stand_in
 from askfirst.errors import BackendFault
 from askfirst.policy import Completion, ModelSpec, Objective, SampleRequest, Sampling, StepSettings, UpdateResult
 from askfirst.values import Floats, Message, Row
@@ -35,6 +36,7 @@ class HfPolicy:
         self.rows_at_once, self.tokens_at_once = ROWS_AT_ONCE, TOKENS_AT_ONCE
         self.total_parameters = sum(p.numel() for p in loaded.model.parameters())
         self.logprob_tolerance = TOLERANCE[next(loaded.model.parameters()).dtype]
+        stand_in(loaded.model)
         self.network = Network(loaded.model)
         self._chat = Chat(loaded.tokenizer, spec.name, loaded.end_ids)
         check(self.network)

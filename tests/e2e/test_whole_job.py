@@ -61,7 +61,7 @@ def test_every_record_is_there(finished: Path) -> None:
             folder = finished / arm / f"seed-{seed}"
             assert len((folder / "metrics.jsonl").read_text().splitlines()) == 60
             assert (folder / "last_rollouts.jsonl").is_file()
-            assert len(json.loads((folder / "checkpoint_manifest.json").read_text())["entries"]) == 2
+            assert len(json.loads((folder / "checkpoint_manifest.json").read_text())["entries"]) == 6
 
 
 def test_it_learns_to_ask_and_keeps_acting(finished: Path) -> None:

@@ -23,3 +23,9 @@ def askfirst(tmp_path_factory: pytest.TempPathFactory) -> Run:
         return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def kills(request: pytest.FixtureRequest) -> int:
+    """How often runs are killed in the test of it; `--kills 50` for the whole of it."""
+    return int(request.config.getoption("--kills"))

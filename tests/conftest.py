@@ -15,6 +15,4 @@ hypothesis.settings.load_profile("suite")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--kills N`: how often a run is killed and resumed."""
-    parser.addoption(
-        "--kills", type=int, default=10, help="kills of a tabular run; from 50 on, a nano run gets a fifth"
-    )
+    parser.addoption("--kills", type=int, default=10, help="kills of a tabular run; of nano a fifth, from 50 on")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
@@ -48,21 +49,21 @@ def main() -> None:
     print(table(results, shape, statistics.median(speeds)))
 
 
-def run(name: str, shape: Shape) -> dict[str, object]:
+def run(name: str, shape: Shape) -> dict[str, Any]:
     """One process of a contender; its last line is its report."""
     command = [sys.executable, "-m", f"benchmarks.contenders.{name}", "--shape", shape.as_json()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{name} failed:\n{done.stderr[-2000:]}")
-    found: dict[str, object] = json.loads(done.stdout.strip().splitlines()[-1])
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 
 
-def add(result: Results, found: dict[str, object]) -> None:
+def add(result: Results, found: dict[str, Any]) -> None:
     """Collect a report."""
-    result.seconds += found["seconds"]  # type: ignore[arg-type, operator]
-    result.peak_mib.append(float(found["peak_mib"]))  # type: ignore[arg-type]
-    for part in found["parts"]:  # type: ignore[attr-defined]
+    result.seconds += found["seconds"]
+    result.peak_mib.append(float(found["peak_mib"]))
+    for part in found["parts"]:
         for name, seconds in part.items():
             result.parts.setdefault(name, []).append(seconds)
 

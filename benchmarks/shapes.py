@@ -48,6 +48,16 @@ def model_folder(shape: Shape) -> str:
     return resolve(shape.model, default_cache())
 
 
+def library_model(shape: Shape) -> tuple[Any, Any]:
+    """The model as transformers loads it, and its tokenizer."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = model_folder(shape)
+    dtype = torch.bfloat16 if shape.dtype == "bf16" else torch.float32
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=dtype), AutoTokenizer.from_pretrained(folder)
+
+
 def prompt_ids(shape: Shape, tokenizer: Any, step: int) -> list[list[int]]:
     """Different prompts for every step, of tokens that come back as they are when the text is encoded again."""
     whole = [i for token, i in tokenizer.get_vocab().items() if token.startswith("Ġ") and token[1:].isalpha()]

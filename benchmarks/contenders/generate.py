@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.shapes import ALPHA, LAYERS, RANK, Shape, measured, model_folder, prompt_ids
+from benchmarks.shapes import ALPHA, LAYERS, RANK, Shape, library_model, measured, prompt_ids
 
 
 def main() -> None:
     """Measure the shape of the command line."""
     shape = Shape.from_arguments()
-    folder = model_folder(shape)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    dtype = torch.bfloat16 if shape.dtype == "bf16" else torch.float32
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+    model, tokenizer = library_model(shape)
     model = get_peft_model(model, LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=LAYERS)).eval()
 
     def step(number: int) -> dict[str, float]:

@@ -9,15 +9,15 @@ from typing import Any
 import torch
 from datasets import Dataset
 from peft import LoraConfig
-from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
+from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-from benchmarks.shapes import ALPHA, LAYERS, LEARNING_RATE, RANK, Shape, model_folder, prompt_ids, report, reward
+from benchmarks.shapes import ALPHA, LAYERS, LEARNING_RATE, RANK, Shape, library_model, prompt_ids, report, reward
 
 ACCUMULATION = 4
 
 
-class Clock(TrainerCallback):  # type: ignore[misc]  # transformers carries no types here
+class Clock(TrainerCallback):
     """Seconds of each optimiser step, rollouts included."""
 
     def __init__(self) -> None:
@@ -36,10 +36,7 @@ class Clock(TrainerCallback):  # type: ignore[misc]  # transformers carries no t
 def main() -> None:
     """Measure the shape of the command line."""
     shape = Shape.from_arguments()
-    folder = model_folder(shape)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    dtype = torch.bfloat16 if shape.dtype == "bf16" else torch.float32
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+    model, tokenizer = library_model(shape)
     prompts = [tokenizer.decode(p) for n in range(shape.steps + 1) for p in prompt_ids(shape, tokenizer, n)]
     with tempfile.TemporaryDirectory() as out:
         clock = Clock()

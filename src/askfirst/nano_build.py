@@ -23,7 +23,7 @@ import numpy as np
 from askfirst import plugins
 from askfirst.store import generator, seed_from
 from askfirst.values import Message, Scenario
-from askfirst.warmstart import choose_demonstration
+from askfirst.warmstart import choose_demonstration, guessing_share
 
 Pair = tuple[tuple[Message, ...], str]
 CHUNK = 256  # scenarios drawn together; within a chunk none is drawn twice
@@ -75,11 +75,11 @@ def pairs(env: ModuleType, recipe: Recipe) -> Iterator[Pair]:
     """Endless (chat, reply) pairs of train scenarios, a share of the ambiguous ones answered with a guess."""
     fixed = closed_words(env)
     chunk = 0
-    guesses_from = recipe.guesses_after * recipe.steps * recipe.batch
     while True:
         name = seed_from("nano", recipe.seed, chunk)
         random = generator(name, "choice")
-        guessing = recipe.guessing_share if chunk * CHUNK >= guesses_from else 0.0
+        done = chunk * CHUNK / (recipe.steps * recipe.batch)
+        guessing = guessing_share(recipe.guessing_share, recipe.guesses_after, done)
         rest = {k: (1 - sum(MIX.values())) * v for k, v in env.CLEAR_MIX.items() if k not in MIX}
         for scenario in env.scenarios("train", CHUNK, name, {**MIX, **rest}):
             reply = choose_demonstration(env, scenario, guessing, random)

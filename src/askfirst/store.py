@@ -9,6 +9,7 @@ import json
 import math
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
@@ -21,10 +22,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from askfirst.errors import InputError, StorageFault
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 UNFINISHED = ".unfinished"  # ends the names of files and folders that are being written
@@ -190,7 +189,7 @@ def sweep(folder: Path) -> None:
 def held(folder: Path) -> Iterator[None]:
     """Within this context no other process holds the folder. Raises InputError when one does.
 
-    The system lets go when the process ends, however it ends. Without `fcntl` nothing is held.
+    The system lets go when the process ends, however it ends. On Windows nothing is held.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -198,7 +197,7 @@ def held(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise _storage(folder, error) from error
     try:
-        if fcntl is not None:
+        if sys.platform != "win32":
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

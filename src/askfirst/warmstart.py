@@ -51,7 +51,7 @@ def warmstart(stage: Stage, policy: Policy, plan: Plan, seed: int, progress: Cal
 def demonstration_rows(stage: Stage, policy: Policy, section: WarmstartSection, at: tuple[int, int]) -> list[Row]:
     """A supervised batch: one demonstration for each of `batch` train scenarios. `at`: the step, and its seed."""
     step, name = at
-    guessing = section.guessing_share if step >= section.guesses_after * section.steps else 0.0
+    guessing = guessing_share(section.guessing_share, section.guesses_after, step / section.steps)
     scenarios = demonstration_scenarios(stage.env, section.batch, name)
     random = generator(name, "choice")
     rows: list[Row] = []
@@ -59,6 +59,11 @@ def demonstration_rows(stage: Stage, policy: Policy, section: WarmstartSection, 
         reply = choose_demonstration(stage.env, scenario, guessing, random)
         rows.append(demonstration_row(policy.encode(stage.prompt(scenario)), policy.encode_reply(reply)))
     return rows
+
+
+def guessing_share(share: float, after: float, done: float) -> float:
+    """The share of demonstrations that guess when `done` of the supervised stage is behind: none before `after`."""
+    return share if done >= after else 0.0
 
 
 def demonstration_scenarios(env: ModuleType, count: int, name: int) -> list[Scenario]:

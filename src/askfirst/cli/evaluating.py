@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -13,18 +13,20 @@ from pydantic import Field, ValidationError
 from rich.console import Console
 
 from askfirst import gates, plugins
+from askfirst import plan as plans
 from askfirst.cli.checking import require_green
 from askfirst.errors import InputError, ModelError, SplitError
 from askfirst.evaluate import Label
 from askfirst.evaluate import evaluate as run_evaluation
 from askfirst.matrix import DEV_SEED
 from askfirst.metrics import counted, failure_counts, summary
-from askfirst.plan import Section, edit
+from askfirst.plan import Plan, Section, edit
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import EMPTY, Scorer, Stage
 from askfirst.runfolder import RunFolder
+from askfirst.selection import Selected
 from askfirst.stats import clopper_pearson
-from askfirst.store import plain, read_json
+from askfirst.store import plain, read_as, read_json
 from askfirst.values import EvalRecord, Scenario
 
 SHOWN = ("intent_accuracy", "strict_pass", "ambiguous_pass", "false_ask")
@@ -56,28 +58,30 @@ class Where:
     split: str | None
 
 
-def plan_around(checkpoint: Path | None) -> dict[str, Any] | None:
-    """The frozen plan of the run that a checkpoint is or lies in; None where there is none."""
+def plan_around(checkpoint: Path | None) -> Plan | None:
+    """The plan, as its arm has it, of the run that a checkpoint is or lies in; None where there is none."""
     if checkpoint is None:
         return None
     at = checkpoint.absolute()
-    locks = (RunFolder(folder).lock for folder in (at, *at.parents[:DEPTH]))
-    lock = next((path for path in locks if path.is_file()), None)
-    return None if lock is None else dict(read_json(lock)["plan"])
+    run = next((f for f in map(RunFolder, (at, *at.parents[:DEPTH])) if f.lock.is_file()), None)
+    if run is None:
+        return None
+    lock = read_json(run.lock)
+    document = lock.get("plan") if isinstance(lock, dict) else None
+    plan = plans.validate(document if isinstance(document, dict) else {}, str(run.lock))
+    if run.root == at:
+        arm = read_as(Selected, run.selected).arm if run.selected.is_file() else ""
+    else:
+        arm = at.relative_to(run.root).parts[0]
+    return plans.arm_plan(plan, arm) if arm in {a.name for a in plan.arm} else plan
 
 
-def settings(overrides: Sequence[str], plan: Mapping[str, Any] | None = None) -> Settings:
+def settings(overrides: Sequence[str], plan: Plan | None = None) -> Settings:
     """The settings of a run's plan, or the defaults, with `key=value` edits. Raises InputError, naming the field."""
-    start = (
-        {}
-        if plan is None
-        else {
-            "env": plan["env"]["name"],
-            "system_prompt": plan["env"]["system_prompt"],
-            "max_tokens": plan["train"]["sampling"]["max_tokens"],
-            "dtype": plan["model"]["dtype"],
-        }
-    )
+    start: dict[str, Any] = {}
+    if plan is not None:
+        start = {"env": plan.env.name, "system_prompt": plan.env.system_prompt, "dtype": plan.model.dtype}
+        start["max_tokens"] = plan.train.sampling.max_tokens
     try:
         return Settings.model_validate(edit(start, overrides))
     except ValidationError as error:
@@ -135,18 +139,19 @@ def open_model(model: str, checkpoint: Path | None, settings: Settings) -> tuple
     backend = "tabular" if model == "tabular" else "hf"
     folder, name = checkpoint, "base"
     plan = plan_around(checkpoint)
-    if plan is not None and plan["model"]["name"] != model:
-        raise InputError(f"the checkpoint was trained on {plan['model']['name']}, not on {model}", where=str(folder))
-    adapter = {} if plan is None else {k: plan["model"][k] for k in ("lora_rank", "lora_alpha")}
+    if plan is not None and plan.model.name != model:
+        raise InputError(f"the checkpoint was trained on {plan.model.name}, not on {model}", where=str(folder))
     if folder is not None and RunFolder(folder).lock.is_file():
         run = RunFolder(folder)
         if not run.selected.is_file():
             raise InputError("the run has no selected checkpoint yet", where=str(folder))
-        chosen = read_json(run.selected)
-        name, folder = f"{chosen['arm']}/seed-{chosen['seed']}@{chosen['step']}", folder / chosen["checkpoint"]
+        chosen = read_as(Selected, run.selected)
+        name, folder = f"{chosen.arm}/seed-{chosen.seed}@{chosen.step}", folder / chosen.checkpoint
     elif folder is not None:
         name = folder.name
-    spec = ModelSpec(model, dtype=settings.dtype, **adapter)
+    spec = ModelSpec(model, dtype=settings.dtype)
+    if plan is not None:
+        spec = replace(spec, lora_rank=plan.model.lora_rank, lora_alpha=plan.model.lora_alpha)
     policy: Policy = plugins.load("backends", backend).open_policy(spec, 0)
     if folder is not None:
         if not folder.is_dir():

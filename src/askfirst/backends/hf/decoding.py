@@ -40,7 +40,7 @@ class PackedDecoder:
     """Holds the keys and values of a prompt once for all of its rows, and writes those of the rows in place."""
 
     def __init__(self, network: Network, prompts: Sequence[Ids], copies: Sequence[int], new: int) -> None:
-        self.network, self.new, self.filled = network, new, 0
+        self.network, self.filled = network, 0
         device = network.device
         self.lengths = torch.tensor([len(p) for p in prompts], device=device)
         self.group = torch.repeat_interleave(torch.arange(len(prompts)), torch.tensor(copies)).to(device)
@@ -51,12 +51,13 @@ class PackedDecoder:
             (k.new_zeros((rows, k.shape[1], new, k.shape[3])), v.new_zeros((rows, v.shape[1], new, v.shape[3])))
             for k, v in self.prompts
         ]
+        self._hidden_keys: dict[int | None, Tensor | None] = {}
         self._arrange()
 
     def advance(self, tokens: Tensor) -> None:
         """Feed every row its next token, (rows,)."""
         positions = (self.lengths[self.group] + self.filled).unsqueeze(1)
-        self._hidden_keys: dict[int | None, Tensor | None] = {}
+        self._hidden_keys.clear()  # what is hidden changes with every token, and only with that
         with attending(self._attend):
             self.hidden = self.network.hidden(tokens.unsqueeze(1), positions, ready_mask(tokens), None)[:, 0]
         self.filled += 1
@@ -102,12 +103,10 @@ class PackedDecoder:
         self.wide = int(count.max())
         first = torch.cumsum(count, 0) - count
         # Rows of a prompt stand side by side.
-        self.slot_of_row = (
-            self.group * self.wide + torch.arange(len(self.group), device=first.device) - first[self.group]
-        )
-        row_of_slot = first.new_zeros(len(self.lengths) * self.wide)
-        row_of_slot[self.slot_of_row] = torch.arange(len(self.group), device=first.device)
-        self.row_of_slot = row_of_slot
+        rows = torch.arange(len(self.group), device=first.device)
+        self.slot_of_row = self.group * self.wide + rows - first[self.group]
+        self.row_of_slot = first.new_zeros(len(self.lengths) * self.wide)
+        self.row_of_slot[self.slot_of_row] = rows
 
     def _attend(self, rules: Rules, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Queries (rows, heads, 1, size) over the prompt and the row so far, its newest token included."""

@@ -24,7 +24,6 @@ class Network:
         self.model = model.eval()
         self.config = model.config.get_text_config()
         self.trunk: nn.Module = model.get_decoder()
-        self.layers = int(self.config.num_hidden_layers)
         self.context = int(getattr(self.config, "max_position_embeddings", 1 << 30))
         self.device: torch.device = model.get_output_embeddings().weight.device
         self.packs = True  # whether its attention may be exchanged for ours

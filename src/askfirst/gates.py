@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -131,26 +132,30 @@ def correctness(micro: MicroRun, policy: Policy, plan: Plan) -> GateResult:
     return _result("correctness", not found, micro.gap_nats, tolerance, reason)
 
 
-def feasibility(micro: MicroRun, plan: Plan) -> GateResult:
+def feasibility(micro: MicroRun, plan: Plan, jobs: int = 1) -> GateResult:
     """The time the plan will take here, by the micro-run, against its budget."""
-    minutes = estimate_minutes(micro, plan)
+    minutes = estimate_minutes(micro, plan, jobs)
     budget = plan.budget.wall_minutes
     return _result(
         "feasibility", minutes <= budget, round(minutes, 1), budget, f"about {minutes:.0f} min of {budget:.0f}"
     )
 
 
-def estimate_minutes(micro: MicroRun, plan: Plan) -> float:
-    """Wall minutes of every arm and seed: training, dev evaluations, warm start and the sealed evaluation."""
+def estimate_minutes(micro: MicroRun, plan: Plan, jobs: int = 1) -> float:
+    """Wall minutes of every arm and seed, `jobs` of them side by side where there are as many cores: training,
+    dev evaluations, warm start and the sealed evaluation."""
     per_sample, per_row = micro.sample_seconds / micro.rollouts, micro.update_seconds / micro.rollouts
-    seconds = 2 * plan.evaluation.sealed_items * per_sample
+    training = 0.0
     for arm in plan.arm:
         own = arm_plan(plan, arm.name)
         train = own.train
         rows = train.scenarios_per_step * train.group_size
         evaluations = -(-train.steps // own.evaluation.every) * own.evaluation.dev_items
         work = train.steps * rows * (per_sample + per_row * train.optimiser.epochs) + evaluations * per_sample
-        seconds += len(plan.matrix.seeds) * work
+        training += len(plan.matrix.seeds) * work
+    variants = len(plan.arm) * len(plan.matrix.seeds)
+    rounds = -(-variants // max(1, min(jobs, os.cpu_count() or 1)))
+    seconds = training / variants * rounds + 2 * plan.evaluation.sealed_items * per_sample
     if plan.warmstart:
         seconds += len(plan.matrix.seeds) * plan.warmstart.steps * plan.warmstart.batch * per_row
     return seconds / 60

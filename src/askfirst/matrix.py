@@ -6,65 +6,22 @@ that was stopped anywhere goes on where it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Sequence
+from dataclasses import replace
 
 from askfirst import gates, plugins
 from askfirst.decide import verdict
-from askfirst.errors import InputError, Interrupted, NothingSelected
+from askfirst.errors import InputError, NothingSelected
 from askfirst.evaluate import Label, evaluate, find_secret, open_sealed, openings, split_scenarios
-from askfirst.events import Event, Listener
+from askfirst.events import Event
 from askfirst.metrics import summary
-from askfirst.plan import Plan, arm_plan, lock, one_line, plan_hash
-from askfirst.policy import ModelSpec, Policy, Sampling
-from askfirst.rollout import Scorer, Stage
-from askfirst.runfolder import RunFolder
+from askfirst.plan import arm_plan, lock, one_line, plan_hash
+from askfirst.policy import Policy, Sampling
+from askfirst.rollout import Stage
 from askfirst.selection import Candidate, Selected, select
-from askfirst.store import (
-    commit_folder,
-    held,
-    plain,
-    read_as,
-    read_json,
-    seed_from,
-    sweep,
-    write_json,
-    write_lines,
-    write_text,
-)
-from askfirst.train import Job, train
+from askfirst.store import held, plain, read_as, read_json, seed_from, sweep, write_json, write_lines, write_text
 from askfirst.values import EvalRecord, FrozenMap, GateResult, Scenario, Verdict
-from askfirst.warmstart import warmstart
-
-DEV_SEED = seed_from("dev")
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A plan with its folder, the places where its secret seed may lie, and who listens."""
-
-    plan: Plan
-    folder: RunFolder
-    plan_text: str
-    overrides: tuple[str, ...]
-    secret_places: tuple[Path, ...]
-    listen: Listener
-    stop: Callable[[], bool]
-
-    @property
-    def env(self) -> ModuleType:
-        return plugins.load("envs", self.plan.env.name)
-
-    @property
-    def stage(self) -> Stage:
-        sampling = Sampling(self.plan.train.sampling.max_tokens)
-        return Stage(self.env, self.env.system_prompt(self.plan.env.system_prompt), sampling)
-
-    @property
-    def variants(self) -> list[tuple[str, int]]:
-        return [(arm.name, seed) for arm in self.plan.arm for seed in self.plan.matrix.seeds]
+from askfirst.variants import DEV_SEED, Run, open_policy, pause, scorer, train_variants
 
 
 def run(job: Run) -> Verdict:
@@ -82,12 +39,8 @@ def _run(job: Run, secret: str) -> Verdict:
     freeze(job)
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
     before_training(job, dev)
-    for arm, seed in job.variants:
-        _pause(job)
-        variant = Job(arm_plan(job.plan, arm), arm, seed, job.folder.variant(arm, seed), job.stage, dev)
-        if not variant.folder.run.is_file():
-            train(variant, starting_policy(job, variant), job.listen, job.stop)
-    _pause(job)
+    train_variants(job, dev)
+    pause(job)
     result = conclude(job, secret)
     write_json(job.folder.verdict, result)
     job.listen(Event("verdict", result.decision, result.reason, FrozenMap({"limits": result.limits})))
@@ -146,8 +99,8 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     policy = open_policy(plan, plan.matrix.seeds[0])
     probe = job.env.scenarios("train", plan.train.scenarios_per_step, seed_from("micro-run"))
     micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
-    results += [gates.correctness(micro, policy, plan), gates.feasibility(micro, plan)]
-    minutes = max(1, round(gates.estimate_minutes(micro, plan)))
+    results += [gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]
+    minutes = max(1, round(gates.estimate_minutes(micro, plan, job.jobs)))
     job.listen(Event("plan", text=f"{one_line(plan)} · about {minutes} min on this machine"))
     timed = [r for r in results if r.name != "feasibility"]  # what depends on the clock is said, not recorded
     write_json(job.folder.gates, {"version": 1, "results": timed})
@@ -170,45 +123,6 @@ def micro_stage(job: Run, policy: Policy, probe: Sequence[Scenario]) -> Stage:
         return job.stage
     lengths = [len(policy.encode_reply(job.env.demonstrations(s)[0].reply)) for s in probe]
     return replace(job.stage, sampling=Sampling(round(sum(lengths) / len(lengths))))
-
-
-def open_policy(plan: Plan, seed: int) -> Policy:
-    """The plan's model, opened by its backend with adapters drawn from the seed."""
-    model = plan.model
-    spec = ModelSpec(model.name, model.lora_rank, model.lora_alpha, model.dtype)
-    policy: Policy = plugins.load("backends", model.backend).open_policy(spec, seed)
-    return policy
-
-
-def scorer(plan: Plan) -> Scorer:
-    """The plan's reward."""
-    return Scorer.named(plan.reward.name, plan.reward.params)
-
-
-def starting_policy(job: Run, variant: Job) -> Policy:
-    """What a variant starts from: the model as opened, or the warm start that all arms of its seed share."""
-    policy = open_policy(variant.plan, variant.seed)
-    if variant.plan.warmstart is not None:
-        folder = job.folder.warmstart(variant.seed)
-        if not folder.is_dir():
-            warm(job, variant, policy)
-            commit_folder(folder, policy.save)
-        policy.load(folder)
-    return policy
-
-
-def warm(job: Run, variant: Job, policy: Policy) -> None:
-    """Make the warm start and evaluate it on dev."""
-    name = f"warmstart/seed-{variant.seed}"
-
-    def tell(done: int, total: int, loss: float) -> None:
-        job.listen(Event("warmstart", name, values=FrozenMap({"step": done, "steps": total, "loss": loss})))
-
-    warmstart(job.stage, policy, variant.plan, variant.seed, tell)
-    label = Label(variant.plan.model.name, name, "dev")
-    record = evaluate(job.stage, policy, scorer(variant.plan), variant.dev, label)
-    write_json(job.folder.root / "base" / f"warmstart-{variant.seed}.json", record)
-    job.listen(Event("evaluated", name, values=FrozenMap({"step": 0, **summary(record)})))
 
 
 def choose(job: Run) -> Selected:
@@ -282,8 +196,3 @@ def write_summary(job: Run, chosen: Selected, treated: EvalRecord, base: EvalRec
         shares = [c.dev["ambiguous_pass"], c.dev["false_ask"], c.dev["clear_pass"], c.informative_fraction]
         lines.append(f"| {c.name} | " + " | ".join(f"{share:.3f}" for share in shares) + " |")
     write_text(job.folder.table, f"# {job.plan.title}\n\nDev split, greedy.\n\n" + "\n".join(lines) + "\n")
-
-
-def _pause(job: Run) -> None:
-    if job.stop():
-        raise Interrupted("stopped between phases; everything so far is kept")

@@ -12,12 +12,13 @@ from askfirst.values import Floats, Message, Row, StopReason
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """What to open. `dtype` is that of the frozen weights; adapters are always fp32."""
+    """What to open. `dtype` is that of the frozen weights; adapters are always fp32. `threads` 0: the backend decides."""
 
     name: str
     lora_rank: int = 16
     lora_alpha: float = 32.0
     dtype: str = "fp32"
+    threads: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.test_whole_job import contents
 
-from askfirst import matrix
+from askfirst import matrix, variants
 from askfirst import plan as plans
 from askfirst.errors import InputError
 from askfirst.runfolder import RunFolder
@@ -39,7 +39,9 @@ def work(example: str, sets: tuple[str, ...], out: str) -> None:
         file = EXAMPLES / f"{example}.toml"
         plan = plans.load(file, sets)
         secret = (file.with_suffix(".seed"),)
-        job = matrix.Run(plan, RunFolder(Path(out)), file.read_text(), sets, secret, lambda event: None, lambda: False)
+        job = variants.Run(
+            plan, RunFolder(Path(out)), file.read_text(), sets, secret, lambda event: None, lambda: False
+        )
         matrix.run(job)
 
 

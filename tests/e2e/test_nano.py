@@ -15,12 +15,12 @@ from askfirst import plan as plans
 from askfirst import plugins
 from askfirst.batches import draw_scenarios
 from askfirst.evaluate import Label, evaluate
-from askfirst.matrix import open_policy
 from askfirst.metrics import summary
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import Draw, Scorer, Stage, rollouts
 from askfirst.steps import Method, learn
 from askfirst.values import EvalRecord, Invalid
+from askfirst.variants import open_policy
 
 pytest.importorskip("torch", reason="needs the hf extra")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -85,9 +85,10 @@ def test_every_batch_holds_the_declared_share_of_clear_requests(finished: Path) 
         assert 0.3 <= clear / (clear + unclear) <= 0.4
 
 
-def test_a_second_run_is_byte_identical_but_for_time(askfirst: Run, finished: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_second_run_is_byte_identical_but_for_time(askfirst: Run, finished: Path, tmp_path: Path, jobs: str) -> None:
     again = tmp_path / "again"
-    assert askfirst("run", PLAN, "--out", again).returncode == 0
+    assert askfirst("run", PLAN, "--out", again, "--jobs", jobs).returncode == 0
     first, second = contents(finished), contents(again)
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] == []
@@ -105,9 +106,10 @@ def test_the_sealed_split_was_opened_once_and_a_finished_run_does_not_open_it_ag
     assert [line["number"] for line in openings] == [1]
 
 
-def test_interrupted_and_resumed_equals_uninterrupted(askfirst: Run, finished: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_interrupted_and_resumed_equals_uninterrupted(askfirst: Run, finished: Path, tmp_path: Path, jobs: str) -> None:
     out = tmp_path / "stopped"
-    command = [sys.executable, "-m", "askfirst", "run", str(PLAN), "--out", str(out)]
+    command = [sys.executable, "-m", "askfirst", "run", str(PLAN), "--out", str(out), "--jobs", jobs]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     metrics = out / "anchored/seed-0/metrics.jsonl"
     deadline = time.monotonic() + 60

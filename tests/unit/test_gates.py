@@ -11,8 +11,8 @@ import pytest
 from askfirst import gates, plugins
 from askfirst import plan as plans
 from askfirst.errors import GateFailed
-from askfirst.matrix import DEV_SEED
 from askfirst.values import FrozenMap, GateResult, GateStatus
+from askfirst.variants import DEV_SEED
 
 PLAN = plans.load(Path(__file__).parents[2] / "examples" / "e2e.toml")
 ENV = plugins.load("envs", "judgment")

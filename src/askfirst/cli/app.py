@@ -34,12 +34,13 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Run folder; by default runs/<name of the plan file>.")] = None,
     sets: Set = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run in the folder.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Variants trained side by side, in a process each.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Run a plan from its gates to its verdict. Exit 0 for SHIP, 1 for DISCARD or INCONCLUSIVE."""
     from askfirst.cli import running
 
-    running.run(plan, out or Path("runs") / plan.stem, tuple(sets or ()), resume=resume, as_json=as_json)
+    running.run(plan, out or Path("runs") / plan.stem, tuple(sets or ()), resume=resume, as_json=as_json, jobs=jobs)
 
 
 @app.command(name="plan")

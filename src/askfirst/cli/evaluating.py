@@ -18,7 +18,6 @@ from askfirst.cli.checking import require_green
 from askfirst.errors import InputError, ModelError, SplitError
 from askfirst.evaluate import Label
 from askfirst.evaluate import evaluate as run_evaluation
-from askfirst.matrix import DEV_SEED
 from askfirst.metrics import counted, failure_counts, summary
 from askfirst.plan import Plan, Section, edit
 from askfirst.policy import ModelSpec, Policy, Sampling
@@ -28,6 +27,7 @@ from askfirst.selection import Selected
 from askfirst.stats import clopper_pearson
 from askfirst.store import plain, read_as, read_json
 from askfirst.values import EvalRecord, Scenario
+from askfirst.variants import DEV_SEED
 
 SHOWN = ("intent_accuracy", "strict_pass", "ambiguous_pass", "false_ask")
 DEPTH = 5  # folders between a run and its checkpoints, at most

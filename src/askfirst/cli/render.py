@@ -31,13 +31,12 @@ def json_listener(event: Event) -> None:
 
 
 class Human:
-    """A listener that keeps one progress line for the running variant and prints one for each that is done."""
+    """A listener that keeps a progress line for each running variant and prints one for each that is done."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.console = Console(highlight=False, soft_wrap=True)
-        self.steps: list[dict[str, Any]] = []
-        self.evaluated: dict[str, Any] = {}
+        self.steps: dict[str, list[dict[str, Any]]] = {}
         self.progress = Progress(
             TextColumn("{task.fields[verb]:<9} {task.description}"),
             BarColumn(bar_width=16),
@@ -50,7 +49,7 @@ class Human:
             transient=True,
             disable=not self.console.is_terminal,
         )
-        self.task: TaskID | None = None
+        self.tasks: dict[str, TaskID] = {}
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
@@ -63,9 +62,8 @@ class Human:
         self.console.print(f"{verb:<9} {text}", markup=False)
 
     def close(self) -> None:
-        """Take the progress line away."""
-        if self.task is not None:
-            self.progress.stop()
+        """Take the progress lines away."""
+        self.progress.stop()
 
     def _plan(self, event: Event) -> None:
         self.line("plan", event.text)
@@ -79,13 +77,11 @@ class Human:
 
     def _step(self, event: Event) -> None:
         values = dict(event.values)
-        if self.task is None:
-            self.steps = []
-        self.steps.append(values)
-        self._advance("train", event.name, values["step"], values["steps"], self._words())
+        self.steps.setdefault(event.name, []).append(values)
+        self._advance("train", event.name, values["step"], values["steps"], self._words(event.name))
 
-    def _words(self) -> str:
-        first, last = self.steps[:EDGE], self.steps[-EDGE:]
+    def _words(self, name: str) -> str:
+        first, last = self.steps[name][:EDGE], self.steps[name][-EDGE:]
         parts = []
         for label, key in (
             ("strict", "strict_pass"),
@@ -98,16 +94,15 @@ class Human:
         return " · ".join(parts)
 
     def _finished(self, event: Event) -> None:
-        seconds = sum(s["seconds"] for s in self.steps)
-        self._done()
-        self.line("train", f"{event.name}  {self._words()}   {int(seconds) // 60}:{int(seconds) % 60:02d}")
-        self.steps = []
+        seconds = sum(s["seconds"] for s in self.steps[event.name])
+        self._done(event.name)
+        self.line("train", f"{event.name}  {self._words(event.name)}   {int(seconds) // 60}:{int(seconds) % 60:02d}")
 
     def _evaluated(self, event: Event) -> None:
         if not event.name.startswith(("base", "warmstart")):
             return
         if event.name.startswith("warmstart"):
-            self._done()
+            self._done(event.name)
         v = event.values
         shares = [f"{word} {v[m]:.0%}" for word, m in DEV_WORDS if m in v]
         self.line("dev", f"{event.name}: " + " · ".join(shares))
@@ -134,16 +129,17 @@ class Human:
         self.line("", event.values["limits"])
 
     def _advance(self, verb: str, name: str, done: int, total: int, words: str) -> None:
-        if self.task is None:
-            self.task = self.progress.add_task(name, total=total, verb=verb, words=words)
+        if not self.tasks:
             self.progress.start()
-        self.progress.update(self.task, completed=done, words=words)
+        if name not in self.tasks:
+            self.tasks[name] = self.progress.add_task(name, total=total, verb=verb, words=words)
+        self.progress.update(self.tasks[name], completed=done, words=words)
 
-    def _done(self) -> None:
-        if self.task is not None:
-            self.progress.stop()
-            self.progress.remove_task(self.task)
-            self.task = None
+    def _done(self, name: str) -> None:
+        if name in self.tasks:
+            self.progress.remove_task(self.tasks.pop(name))
+            if not self.tasks:
+                self.progress.stop()
 
 
 def _mean(steps: list[dict[str, Any]], key: str) -> float | None:

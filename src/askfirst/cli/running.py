@@ -17,9 +17,9 @@ from askfirst.runfolder import RunFolder
 from askfirst.values import GateStatus
 
 
-def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool, as_json: bool) -> None:
+def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool, as_json: bool, jobs: int = 1) -> None:
     """Run a plan into a folder and exit with its verdict's code."""
-    from askfirst import matrix
+    from askfirst import matrix, variants
     from askfirst.report.page import write_report
 
     plan = plans.load(plan_file, overrides)
@@ -30,7 +30,7 @@ def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool,
         )
     human = None if as_json else Human(plan)
     listen = json_listener if human is None else human
-    job = matrix.Run(
+    job = variants.Run(
         plan,
         folder,
         plan_file.read_text("utf-8"),
@@ -38,6 +38,7 @@ def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool,
         secret_places(plan, plan_file),
         listen,
         stop_on_interrupt(),
+        jobs,
     )
     try:
         result = matrix.run(job)

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
+
 from askfirst.backends.hf.models import default_cache, load
 from askfirst.backends.hf.policy import HfPolicy
 from askfirst.policy import ModelSpec, Policy
+
+# Products this small gain little from a second thread, and on a busy machine threads that wait for each other cost
+# up to four times as much (docs/lab-notes.md). One thread also keeps results the same whatever the number of cores.
+SMALL = 20_000_000
 
 
 def open_policy(spec: ModelSpec, seed: int, cache: Path | None = None) -> Policy:
     """Load the model named in `spec` and draw its adapter from `seed`.
 
     `cache` is where converted models are kept, ~/.cache/askfirst/models unless given.
+    A model with fewer than SMALL weights is computed on one thread in this process, whatever `spec` says.
     Raises ModelError for a name that resolves to nothing usable.
     """
-    return HfPolicy(load(spec.name, spec.dtype, cache or default_cache()), spec, seed)
+    policy = HfPolicy(load(spec.name, spec.dtype, cache or default_cache()), spec, seed)
+    small = sum(weight.numel() for weight in policy.network.model.parameters()) < SMALL
+    if spec.threads or small:
+        torch.set_num_threads(1 if small else spec.threads)
+    return policy

@@ -1,0 +1,144 @@
+"""The variants of a plan, every arm × seed: what each starts from, and their training, one by one or side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from askfirst import plugins
+from askfirst.errors import Interrupted
+from askfirst.evaluate import Label, evaluate, split_scenarios
+from askfirst.events import Event, Listener
+from askfirst.metrics import summary
+from askfirst.plan import Plan, arm_plan
+from askfirst.policy import ModelSpec, Policy, Sampling
+from askfirst.rollout import Scorer, Stage
+from askfirst.runfolder import RunFolder
+from askfirst.store import commit_folder, held, seed_from, write_json
+from askfirst.train import Job, train
+from askfirst.values import FrozenMap, Scenario
+from askfirst.warmstart import warmstart
+from askfirst.workers import side_by_side
+
+DEV_SEED = seed_from("dev")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A plan with its folder, the places where its secret seed may lie, and who listens."""
+
+    plan: Plan
+    folder: RunFolder
+    plan_text: str
+    overrides: tuple[str, ...]
+    secret_places: tuple[Path, ...]
+    listen: Listener
+    stop: Callable[[], bool]
+    jobs: int = 1  # variants trained side by side
+    threads: int = 0  # of this process; 0: the backend decides
+
+    @property
+    def env(self) -> ModuleType:
+        return plugins.load("envs", self.plan.env.name)
+
+    @property
+    def stage(self) -> Stage:
+        sampling = Sampling(self.plan.train.sampling.max_tokens)
+        return Stage(self.env, self.env.system_prompt(self.plan.env.system_prompt), sampling)
+
+    @property
+    def variants(self) -> list[tuple[str, int]]:
+        return [(arm.name, seed) for arm in self.plan.arm for seed in self.plan.matrix.seeds]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A variant as it is handed to a worker."""
+
+    plan: Plan
+    root: Path
+    arm: str
+    seed: int
+    threads: int
+
+
+def train_variants(job: Run, dev: tuple[Scenario, ...]) -> None:
+    """Train what is left of the plan. Raises Interrupted when `stop` becomes true."""
+    left = [v for v in job.variants if not job.folder.variant(*v).run.is_file()]
+    if job.jobs == 1 or len(left) < 2:
+        for arm, seed in left:
+            pause(job)
+            _train_variant(job, variant_of(job, arm, seed, dev))
+        return
+    if job.plan.warmstart is not None:  # shared by the arms of a seed, so made before they part
+        for arm, seed in {seed: (arm, seed) for arm, seed in left}.values():
+            pause(job)
+            starting_policy(job, variant_of(job, arm, seed, dev))
+    # Cores are shared out. A small model has one thread anyway, so that its numbers do not depend on `jobs`.
+    share = max(1, (os.cpu_count() or 1) // job.jobs)
+    tasks = [Task(job.plan, job.folder.root, arm, seed, share) for arm, seed in left]
+    side_by_side(train_task, tasks, job.jobs, job.listen, job.stop)
+
+
+def train_task(task: Task, listen: Listener, stop: Callable[[], bool]) -> None:
+    """What a worker does: train a variant in the run's folder."""
+    job = Run(task.plan, RunFolder(task.root), "", (), (), listen, stop, threads=task.threads)
+    dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
+    _train_variant(job, variant_of(job, task.arm, task.seed, dev))
+
+
+def _train_variant(job: Run, variant: Job) -> None:
+    with held(variant.folder.root):
+        train(variant, starting_policy(job, variant), job.listen, job.stop)
+
+
+def variant_of(job: Run, arm: str, seed: int, dev: tuple[Scenario, ...]) -> Job:
+    """An arm with a seed, ready to be trained."""
+    return Job(arm_plan(job.plan, arm), arm, seed, job.folder.variant(arm, seed), job.stage, dev)
+
+
+def open_policy(plan: Plan, seed: int, threads: int = 0) -> Policy:
+    """The plan's model, opened by its backend with adapters drawn from the seed."""
+    model = plan.model
+    spec = ModelSpec(model.name, model.lora_rank, model.lora_alpha, model.dtype, threads)
+    policy: Policy = plugins.load("backends", model.backend).open_policy(spec, seed)
+    return policy
+
+
+def scorer(plan: Plan) -> Scorer:
+    """The plan's reward."""
+    return Scorer.named(plan.reward.name, plan.reward.params)
+
+
+def starting_policy(job: Run, variant: Job) -> Policy:
+    """What a variant starts from: the model as opened, or the warm start that all arms of its seed share."""
+    policy = open_policy(variant.plan, variant.seed, job.threads)
+    if variant.plan.warmstart is not None:
+        folder = job.folder.warmstart(variant.seed)
+        if not folder.is_dir():
+            warm(job, variant, policy)
+            commit_folder(folder, policy.save)
+        policy.load(folder)
+    return policy
+
+
+def warm(job: Run, variant: Job, policy: Policy) -> None:
+    """Make the warm start and evaluate it on dev."""
+    name = f"warmstart/seed-{variant.seed}"
+
+    def tell(done: int, total: int, loss: float) -> None:
+        job.listen(Event("warmstart", name, values=FrozenMap({"step": done, "steps": total, "loss": loss})))
+
+    warmstart(job.stage, policy, variant.plan, variant.seed, tell)
+    label = Label(variant.plan.model.name, name, "dev")
+    record = evaluate(job.stage, policy, scorer(variant.plan), variant.dev, label)
+    write_json(job.folder.root / "base" / f"warmstart-{variant.seed}.json", record)
+    job.listen(Event("evaluated", name, values=FrozenMap({"step": 0, **summary(record)})))
+
+
+def pause(job: Run) -> None:
+    if job.stop():
+        raise Interrupted("stopped between phases; everything so far is kept")

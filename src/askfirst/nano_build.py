@@ -2,7 +2,7 @@
 
 It learns the protocol from scratch on train scenarios: first to tell what needs a question, then, in the last
 part, that most people guess all the same. So the model ends in the state in which users' models start: it knows
-when to ask, and mostly does not.
+when to ask, and mostly does not. To count the things of a kind on a screen comes last and needs lessons of its own.
 
 A model this small would learn the train split's names by heart. So in nine of ten pairs the open-class
 words (names, topics, titles) are made up, the same word in request and reply: only copying helps there.
@@ -12,11 +12,13 @@ The tokenizer is learnt from such pairs alone, so that names of every split fall
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -43,45 +45,100 @@ CODAS = ["", "", "", "l", "n", "r", "s", "t", "k", "m", "x", "ng", "nd", "rt"]
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """How the shipped model is made. After `guesses_after` of the steps, `guessing_share` of the demonstrations on
-    ambiguous requests guess; before that none does."""
+class Lesson:
+    """A part of the build, with its own learning-rate schedule and fresh optimiser state.
 
-    steps: int = 5600
+    `several`: share, among ambiguous requests and their twins, of those about one of several things. After
+    `guesses_after` of the steps the recipe's share of the demonstrations on ambiguous requests guess; before that
+    none does.
+    """
+
+    steps: int
+    lr: float
+    several: float
+    guesses_after: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the shipped model is made."""
+
+    lessons: tuple[Lesson, ...] = (
+        Lesson(steps=5600, lr=3e-3, several=0.36, guesses_after=0.85, seed=0),
+        Lesson(steps=1000, lr=1e-3, several=0.60, guesses_after=1.0, seed=7),
+        Lesson(steps=2400, lr=2e-3, several=0.55, guesses_after=0.7, seed=8),
+    )
     batch: int = 32
-    lr: float = 3e-3
-    guesses_after: float = 0.85
     guessing_share: float = 0.75
     made_up_share: float = 0.9
     vocabulary_pairs: int = 10_000
-    seed: int = 0
+
+    @property
+    def steps(self) -> int:
+        """Of all lessons."""
+        return sum(lesson.steps for lesson in self.lessons)
+
+
+def short(steps: int) -> Recipe:
+    """The first lesson alone, in so many steps."""
+    return Recipe(lessons=(replace(Recipe().lessons[0], steps=steps),))
 
 
 def build(folder: Path, recipe: Recipe, command: str, progress: Callable[[int, float], None]) -> str:
-    """Train and write the model; returns the sha256 of its weights. `progress(step, loss)`."""
+    """Train and write the model; returns the sha256 of its weights. `progress(step, loss)`.
+
+    After each lesson the weights go to disk, in bf16, and the next starts from there: a build that was stopped
+    goes on with the lesson that it was in.
+    """
     from askfirst.backends.hf import nano
 
     env = plugins.load("envs", "judgment")
-    first = islice(pairs(env, replace(recipe, made_up_share=1.0)), recipe.vocabulary_pairs)
-    model, tokenizer = nano.create_nano(
-        (text for chat, reply in first for text in (chat[-1].content, reply)), recipe.seed
-    )
-    settings = nano.NanoTraining(steps=recipe.steps, batch=recipe.batch, lr=recipe.lr, bf16=True, seed=recipe.seed)
-    nano.train_nano(model, tokenizer, pairs(env, recipe), settings, progress)
-    return nano.save_nano(model, tokenizer, folder, command)
+    before, finished = 0, folder / "lessons"
+    for number, lesson in enumerate(recipe.lessons):
+        own = finished / str(number)
+        made = f"{command} {recipe!r}"  # what a lesson on disk must have been made by
+        if not nano.is_saved(own, made):
+            model, tokenizer = nano.load_nano(finished / str(number - 1)) if number else _untrained(env, recipe)
+            settings = nano.NanoTraining(
+                steps=lesson.steps, batch=recipe.batch, lr=lesson.lr, bf16=True, seed=lesson.seed
+            )
+
+            def tell(step: int, loss: float, before: int = before) -> None:
+                progress(before + step, loss)
+
+            nano.train_nano(model, tokenizer, pairs(env, recipe, lesson), settings, tell)
+            nano.save_nano(model, tokenizer, own, made)
+        before += lesson.steps
+    model, tokenizer = nano.load_nano(finished / str(len(recipe.lessons) - 1))
+    digest = nano.save_nano(model, tokenizer, folder, command)
+    shutil.rmtree(finished)
+    return digest
 
 
-def pairs(env: ModuleType, recipe: Recipe) -> Iterator[Pair]:
+def _untrained(env: ModuleType, recipe: Recipe) -> tuple[Any, Any]:
+    """A model with random weights, and a tokenizer learnt from pairs with made-up names alone."""
+    from askfirst.backends.hf import nano
+
+    first = pairs(env, replace(recipe, made_up_share=1.0), recipe.lessons[0])
+    texts = (text for chat, reply in islice(first, recipe.vocabulary_pairs) for text in (chat[-1].content, reply))
+    return nano.create_nano(texts, recipe.lessons[0].seed)
+
+
+def pairs(env: ModuleType, recipe: Recipe, lesson: Lesson) -> Iterator[Pair]:
     """Endless (chat, reply) pairs of train scenarios, a share of the ambiguous ones answered with a guess."""
     fixed = closed_words(env)
+    others = {name: weight for name, weight in env.PAIR_MIX.items() if name != "several"}
+    scale = (1 - lesson.several) / sum(others.values())
+    of_pairs = {n: lesson.several if n == "several" else w * scale for n, w in env.PAIR_MIX.items()}
+    rest = {k: (1 - sum(MIX.values())) * v for k, v in env.CLEAR_MIX.items() if k not in MIX}
     chunk = 0
     while True:
-        name = seed_from("nano", recipe.seed, chunk)
+        name = seed_from("nano", lesson.seed, chunk)
         random = generator(name, "choice")
-        done = chunk * CHUNK / (recipe.steps * recipe.batch)
-        guessing = guessing_share(recipe.guessing_share, recipe.guesses_after, done)
-        rest = {k: (1 - sum(MIX.values())) * v for k, v in env.CLEAR_MIX.items() if k not in MIX}
-        for scenario in env.scenarios("train", CHUNK, name, {**MIX, **rest}):
+        done = chunk * CHUNK / (lesson.steps * recipe.batch)
+        guessing = guessing_share(recipe.guessing_share, lesson.guesses_after, done)
+        for scenario in env.scenarios("train", CHUNK, name, {**MIX, **rest}, of_pairs):
             reply = choose_demonstration(env, scenario, guessing, random)
             chat = tuple(env.start(scenario))
             made_up = random.random() < recipe.made_up_share

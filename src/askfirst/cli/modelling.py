@@ -38,14 +38,12 @@ def show(*, as_json: bool) -> None:
 
 def build(name: str, out: Path | None, steps: int | None) -> None:
     """Build `nano` and say what came out."""
-    from dataclasses import replace
-
     from askfirst import nano_build
     from askfirst.backends.hf import models
 
     if name != BUILT:
         raise InputError(f"only {BUILT!r} is built here", hint="askfirst models list")
-    recipe = nano_build.Recipe() if steps is None else replace(nano_build.Recipe(), steps=steps)
+    recipe = nano_build.Recipe() if steps is None else nano_build.short(steps)
     folder = out or models.NANO
     began = time.perf_counter()
 

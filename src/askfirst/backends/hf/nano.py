@@ -251,6 +251,24 @@ def save_nano(model: Any, tokenizer: Any, folder: Path, build: str) -> str:
     return digest
 
 
+def load_nano(folder: Path) -> tuple[Any, Any]:
+    """The (model, tokenizer) that `save_nano` wrote, weights in fp32."""
+    model = LlamaForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
+    return model, PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+
+
+def is_saved(folder: Path, build: str) -> bool:
+    """Whether `folder` holds a whole model that was made by `build`."""
+    record, weights = folder / "nano.json", folder / "model.safetensors"
+    if not record.is_file() or not weights.is_file():
+        return False
+    found = store.read_json(record)
+    return isinstance(found, dict) and (found.get("build"), found.get("weights_sha256")) == (
+        build,
+        hashlib.sha256(weights.read_bytes()).hexdigest(),
+    )
+
+
 def _without(texts: Iterable[str], fixed: Sequence[str]) -> Iterator[str]:
     """The texts without the parts that are tokens already: merges are spent on words."""
     longest_first = sorted(fixed, key=len, reverse=True)

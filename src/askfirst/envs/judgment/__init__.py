@@ -17,7 +17,15 @@ from collections.abc import Sequence
 from askfirst.envs.judgment._fixtures import read_fixture, read_suite, write_fixture
 from askfirst.envs.judgment._prompts import system_prompt
 from askfirst.envs.judgment._replies import demonstrations
-from askfirst.envs.judgment._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, STRATA, TOPICS, scenarios
+from askfirst.envs.judgment._scenarios import (
+    CLEAR_MIX,
+    EVALUATION_MIX,
+    FAMILIES,
+    PAIR_MIX,
+    STRATA,
+    TOPICS,
+    scenarios,
+)
 from askfirst.replies import parse_action
 from askfirst.values import Action, Message, Scenario
 
@@ -28,6 +36,7 @@ __all__ = [
     "EVALUATION_MIX",
     "FAMILIES",
     "MAX_TURNS",
+    "PAIR_MIX",
     "STRATA",
     "SYSTEM_PROMPT",
     "TOPICS",

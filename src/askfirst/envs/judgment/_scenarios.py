@@ -51,13 +51,19 @@ _OWN = tuple(dict.fromkeys(frame.family for frame in frames()))
 FAMILIES: tuple[str, ...] = (*_OWN, *(f"clear.{f}" for f in _OWN if f.split(".")[0] in PAIRS))
 
 
-def scenarios(split: str, n: int, seed: int, strata: Mapping[str, float] | None = None) -> list[Scenario]:
+def scenarios(
+    split: str,
+    n: int,
+    seed: int,
+    strata: Mapping[str, float] | None = None,
+    of_pairs: Mapping[str, float] = PAIR_MIX,
+) -> list[Scenario]:
     """n distinct scenarios of a split, a function of the arguments alone.
 
     `strata` are weights by stratum; counts follow by largest remainder. The default is 65 % ambiguous and the rest
-    by CLEAR_MIX. Ambiguous scenarios and clear twins drawn with the same split, n and seed match one to one as far as
-    their counts go. Raises SplitError, InputError for weights that make no mix, EnvironmentFault when the split does
-    not hold n distinct scenarios.
+    by CLEAR_MIX. `of_pairs` are weights by kind of ambiguity, keys as in PAIR_MIX. Ambiguous scenarios and clear twins
+    drawn with the same arguments match one to one as far as their counts go. Raises SplitError, InputError for weights
+    that make no mix, EnvironmentFault when the split does not hold n distinct scenarios.
     """
     if split not in SPLITS:
         raise SplitError(f"no split is called {split!r}", hint=f"choose one of: {', '.join(SPLITS)}")
@@ -67,7 +73,8 @@ def scenarios(split: str, n: int, seed: int, strata: Mapping[str, float] | None 
     found: list[Scenario] = []
     wanted = {name: counts.get(name, 0) for name in ("ambiguous", "clear_twin")}
     if any(wanted.values()):
-        drawn = _distinct(_pairs(split, seed), max(wanted.values()), lambda p: (p.ambiguous.shown, p.clear.shown))
+        stream = _pairs(split, seed, of_pairs)
+        drawn = _distinct(stream, max(wanted.values()), lambda p: (p.ambiguous.shown, p.clear.shown))
         found += [_scenario(p, p.frame, split, p.ambiguous) for p in drawn[: wanted["ambiguous"]]]
         found += [_scenario(p, p.frame, split, p.clear) for p in drawn[: wanted["clear_twin"]]]
     for name, count in counts.items():
@@ -115,10 +122,10 @@ def _weights(strata: Mapping[str, float] | None) -> dict[str, float]:
     return {name: float(strata[name]) for name in STRATA if strata.get(name, 0) > 0}
 
 
-def _pairs(split: str, seed: int) -> Iterator[Pair]:
+def _pairs(split: str, seed: int, weights: Mapping[str, float]) -> Iterator[Pair]:
     draw = Draw(seed_from(NAME, split, "pairs", seed))
-    groups = tuple(PAIR_MIX)
-    running = [sum(list(PAIR_MIX.values())[: i + 1]) for i in range(len(groups))]
+    groups = tuple(weights)
+    running = [sum(list(weights.values())[: i + 1]) for i in range(len(groups))]
     while True:
         frame = draw.pick(draw.pick(families(split, draw.weighted(groups, running))))
         yield make_pair(frame, draw)

@@ -17,10 +17,10 @@ from askfirst.contracts.rewards import SelfTestReport, self_test
 from askfirst.decide import power
 from askfirst.errors import GateFailed
 from askfirst.plan import KlSection, Plan, arm_plan
-from askfirst.policy import Policy, StepSettings
-from askfirst.rollout import Draw, Scorer, Stage, rollouts
+from askfirst.policy import Policy, StepSettings, UpdateResult
+from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.steps import Method, Objective
-from askfirst.values import FrozenMap, GateResult, GateStatus, Scenario
+from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
 
 AUDITED_TRAIN = 4000
 POWER_WANTED = 0.8
@@ -90,32 +90,54 @@ class MicroRun:
     gap_nats: float
     grad_norm: float
     moved: bool
-    sample_seconds: float
-    update_seconds: float
-    rollouts: int
+    sample_seconds: float  # a rollout whose prompt is shared by its group
+    update_seconds: float  # such a row
+    alone_sample_seconds: float  # a rollout with a prompt of its own, as in an evaluation
+    alone_update_seconds: float  # a row with a prompt of its own, as in a warm start
 
 
 def micro_run(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scenario]) -> MicroRun:
-    """Sample a few groups and take a step at learning rate 0 with made-up advantages: nothing may change."""
+    """Sample a few groups and take a step at learning rate 0 with made-up advantages: nothing may change.
+
+    Of `scenarios` the first `scenarios_per_step` make the groups; all are sampled once, alone.
+    """
     before = policy.fingerprint()
-    method = Method.of(plan.train.model_copy(update={"kl": KlSection()}))
+    train = plan.train
     scorer = Scorer.named(plan.reward.name, plan.reward.params)
     rollouts(stage, policy, scorer, scenarios[:1], Draw(0, -2, 1))  # what is made once is not timed
     began = time.perf_counter()
-    batch = rollouts(stage, policy, scorer, scenarios, Draw(0, -1, plan.train.group_size))
-    middle = time.perf_counter()
-    rows = make_rows(batch.groups, method.credit, plan.train.advantage_params)
-    rows = [replace(r, advantages=np.where(r.mask, 1.0 - 2.0 * (i % 2), 0.0)) for i, r in enumerate(rows)]
-    result = policy.update(rows, Objective(method, rows, [1.0 / len(rows)] * len(rows), True), StepSettings(0.0))
+    batch = rollouts(stage, policy, scorer, scenarios[: train.scenarios_per_step], Draw(0, -1, train.group_size))
+    sampled = time.perf_counter()
+    alone = rollouts(stage, policy, scorer, scenarios, Draw(0, -3, 1))
+    sampled_alone = time.perf_counter()
+    if not (batch.groups and alone.groups):
+        raise (*batch.faults, *alone.faults)[0]
+    rows, result = _made_up_step(policy, plan, batch)
+    updated = time.perf_counter()
     gaps = [np.abs(lp - r.sampler_logprobs)[r.mask] for lp, r in zip(result.logprobs, rows, strict=True)]
+    per_row = per_row_alone = (updated - sampled_alone) / len(rows)
+    if plan.warmstart is not None:
+        few = replace(alone, groups=alone.groups[: plan.warmstart.batch])
+        _made_up_step(policy, plan, few)
+        per_row_alone = (time.perf_counter() - updated) / len(few.groups)
     return MicroRun(
         gap_nats=float(np.mean(np.concatenate(gaps))),
         grad_norm=result.grad_norm,
         moved=policy.fingerprint() != before,
-        sample_seconds=middle - began,
-        update_seconds=time.perf_counter() - middle,
-        rollouts=len(rows),
+        sample_seconds=(sampled - began) / len(rows),
+        update_seconds=per_row,
+        alone_sample_seconds=(sampled_alone - sampled) / len(scenarios),
+        alone_update_seconds=per_row_alone,
     )
+
+
+def _made_up_step(policy: Policy, plan: Plan, batch: Batch) -> tuple[list[Row], UpdateResult]:
+    """An update at learning rate 0 whose advantages are ±1 in turn."""
+    method = Method.of(plan.train.model_copy(update={"kl": KlSection()}))
+    rows = make_rows(batch.groups, method.credit, plan.train.advantage_params)
+    rows = [replace(r, advantages=np.where(r.mask, 1.0 - 2.0 * (i % 2), 0.0)) for i, r in enumerate(rows)]
+    objective = Objective(method, rows, [1.0 / len(rows)] * len(rows), True)
+    return rows, policy.update(rows, objective, StepSettings(0.0))
 
 
 def correctness(micro: MicroRun, policy: Policy, plan: Plan) -> GateResult:
@@ -144,18 +166,19 @@ def feasibility(micro: MicroRun, plan: Plan, jobs: int = 1) -> GateResult:
 def estimate_minutes(micro: MicroRun, plan: Plan, jobs: int = 1) -> float:
     """Wall minutes of every arm and seed, `jobs` of them side by side where there are as many cores: training,
     dev evaluations, warm start and the sealed evaluation."""
-    per_sample, per_row = micro.sample_seconds / micro.rollouts, micro.update_seconds / micro.rollouts
     training = 0.0
     for arm in plan.arm:
         own = arm_plan(plan, arm.name)
         train = own.train
-        rows = train.scenarios_per_step * train.group_size
-        evaluations = -(-train.steps // own.evaluation.every) * own.evaluation.dev_items
-        work = train.steps * rows * (per_sample + per_row * train.optimiser.epochs) + evaluations * per_sample
-        training += len(plan.matrix.seeds) * work
+        rollout = micro.sample_seconds + micro.update_seconds * train.optimiser.epochs
+        evaluated = -(-train.steps // own.evaluation.every) * own.evaluation.dev_items
+        work = train.steps * train.scenarios_per_step * train.group_size * rollout
+        training += len(plan.matrix.seeds) * (work + evaluated * micro.alone_sample_seconds)
     variants = len(plan.arm) * len(plan.matrix.seeds)
     rounds = -(-variants // max(1, min(jobs, os.cpu_count() or 1)))
-    seconds = training / variants * rounds + 2 * plan.evaluation.sealed_items * per_sample
+    seconds = training / variants * rounds + 2 * plan.evaluation.sealed_items * micro.alone_sample_seconds
     if plan.warmstart:
-        seconds += len(plan.matrix.seeds) * plan.warmstart.steps * plan.warmstart.batch * per_row
+        demonstrations = plan.warmstart.steps * plan.warmstart.batch
+        once = demonstrations * micro.alone_update_seconds + plan.evaluation.dev_items * micro.alone_sample_seconds
+        seconds += len(plan.matrix.seeds) * once
     return seconds / 60

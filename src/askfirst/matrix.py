@@ -23,6 +23,8 @@ from askfirst.store import held, plain, read_as, read_json, seed_from, sweep, wr
 from askfirst.values import EvalRecord, FrozenMap, GateResult, Scenario, Verdict
 from askfirst.variants import DEV_SEED, Run, open_policy, pause, scorer, train_variants
 
+PROBED = 32  # scenarios that are sampled alone to see what an evaluation costs
+
 
 def run(job: Run) -> Verdict:
     """Do what is left to do of a plan; returns the verdict, which then stands in the run folder.
@@ -97,7 +99,7 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     write_json(job.folder.selftest, {"version": 1, "reports": reports})
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
     policy = open_policy(plan, plan.matrix.seeds[0])
-    probe = job.env.scenarios("train", plan.train.scenarios_per_step, seed_from("micro-run"))
+    probe = job.env.scenarios("train", max(PROBED, plan.train.scenarios_per_step), seed_from("micro-run"))
     micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
     results += [gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]
     minutes = max(1, round(gates.estimate_minutes(micro, plan, job.jobs)))

@@ -12,7 +12,10 @@ from askfirst.values import Floats, Message, Row, StopReason
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """What to open. `dtype` is that of the frozen weights; adapters are always fp32. `threads` 0: the backend decides."""
+    """What to open. `dtype` is that of the frozen weights; adapters are always fp32.
+
+    `threads` is how many the process may use; 0 leaves it to the backend.
+    """
 
     name: str
     lora_rank: int = 16

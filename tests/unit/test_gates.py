@@ -16,7 +16,7 @@ from askfirst.variants import DEV_SEED
 
 PLAN = plans.load(Path(__file__).parents[2] / "examples" / "e2e.toml")
 ENV = plugins.load("envs", "judgment")
-SOUND = gates.MicroRun(0.0, 1.0, False, 0.1, 0.1, 64)
+SOUND = gates.MicroRun(0.0, 1.0, False, 0.002, 0.002, 0.002, 0.002)
 POLICY = SimpleNamespace(logprob_tolerance=1e-4)
 
 
@@ -72,7 +72,7 @@ def test_correctness(change: dict, words: str) -> None:
 
 def test_feasibility_compares_with_the_budget() -> None:
     assert gates.feasibility(SOUND, PLAN).status is GateStatus.PASSED
-    assert gates.feasibility(replace(SOUND, sample_seconds=60.0), PLAN).status is GateStatus.FAILED
+    assert gates.feasibility(replace(SOUND, sample_seconds=1.0), PLAN).status is GateStatus.FAILED
 
 
 @pytest.mark.parametrize("status", [GateStatus.FAILED, GateStatus.UNVERIFIED])

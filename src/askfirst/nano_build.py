@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from askfirst import plugins
+from askfirst.replies import PAYLOADS, SLOTS
 from askfirst.store import generator, seed_from
 from askfirst.values import Message, Scenario
 from askfirst.warmstart import choose_demonstration, guessing_share
@@ -39,6 +40,9 @@ MEANT = frozenset(
     "one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty sixty ninety "
     "hundred percent times first third spring summer autumn winter dozen pages copies".split()
 )
+# Words that the fixed parts of a reply are made of: to replace them would break it.
+SCHEMA = frozenset({*PAYLOADS, *SLOTS, *(field for fields in PAYLOADS.values() for field in fields)})
+_KIND = re.compile(r"^\[\d+\] .*\|([^|\n]+)$", re.MULTILINE)
 ONSETS = "b br c ch cl d dr f fl g gr h j k kl l m n p pl qu r s sh sk st t th tr v w y z".split()
 VOWELS = "a e i o u ai ea ee ia io oo ou".split()
 CODAS = ["", "", "", "l", "n", "r", "s", "t", "k", "m", "x", "ng", "nd", "rt"]
@@ -58,6 +62,7 @@ class Lesson:
     several: float
     guesses_after: float
     seed: int
+    made_up_kinds: float = 0.0  # share of the pairs in which the kinds of things on the screen have made-up names
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +146,10 @@ def pairs(env: ModuleType, recipe: Recipe, lesson: Lesson) -> Iterator[Pair]:
         for scenario in env.scenarios("train", CHUNK, name, {**MIX, **rest}, of_pairs):
             reply = choose_demonstration(env, scenario, guessing, random)
             chat = tuple(env.start(scenario))
-            made_up = random.random() < recipe.made_up_share
-            yield disguise(scenario, chat, reply, (fixed, random)) if made_up else (chat, reply)
+            words = open_words(scenario, fixed) if random.random() < recipe.made_up_share else ()
+            if lesson.made_up_kinds and random.random() < lesson.made_up_kinds:
+                words = (*words, *kind_words(chat[-1].content))
+            yield disguise(chat, reply, {word: _word(random) for word in dict.fromkeys(words)})
         chunk += 1
 
 
@@ -155,16 +162,20 @@ def closed_words(env: ModuleType, sample: int = 4000) -> frozenset[str]:
     return frozenset(found)
 
 
-def disguise(
-    scenario: Scenario, chat: tuple[Message, ...], reply: str, source: tuple[frozenset[str], np.random.Generator]
-) -> Pair:
-    """The pair with its open-class words made up, each replaced by one word wherever it stands."""
-    fixed, random = source
-    names: dict[str, str] = {}
-    for value in scenario.values:
-        for word in _words(value):
-            if len(word) > 2 and word not in fixed and word not in MEANT and word not in names:
-                names[word] = _word(random)
+def open_words(scenario: Scenario, fixed: frozenset[str]) -> tuple[str, ...]:
+    """The open-class words of a scenario's values, in order."""
+    found = (word for value in scenario.values for word in _words(value))
+    return tuple(dict.fromkeys(w for w in found if len(w) > 2 and w not in fixed and w not in MEANT))
+
+
+def kind_words(shown: str) -> tuple[str, ...]:
+    """What the things on a screen are called: the words in the last column of their lines."""
+    found = (word for kind in _KIND.findall(shown) for word in _words(kind))
+    return tuple(dict.fromkeys(w for w in found if w not in SCHEMA))
+
+
+def disguise(chat: tuple[Message, ...], reply: str, names: Mapping[str, str]) -> Pair:
+    """The pair with each of the words `names`, wherever it stands, replaced by what it is called there."""
     if not names:
         return chat, reply
     pattern = re.compile(r"(?<![a-z])(" + "|".join(map(re.escape, names)) + r")(?![a-z])", re.IGNORECASE)

@@ -67,3 +67,18 @@ def test_a_lesson_has_its_share_of_several_and_its_guesses_last() -> None:
     kinds = Counter(s.family.split(".")[0] for s in wanted)
     assert set(kinds) == {"several", "missing"}
     assert kinds["several"] == pytest.approx(320, abs=30)
+
+
+def test_made_up_kinds_are_the_same_word_on_the_screen_and_in_the_request_and_leave_the_schema_alone() -> None:
+    env = plugins.load("envs", "judgment")
+    lesson = Lesson(steps=32, lr=1e-3, several=1.0, guesses_after=1.0, seed=0)
+    plain = Recipe(lessons=(lesson,), batch=32, made_up_share=0.0)
+    changed = 0
+    for lesson_of in (lesson, replace(lesson, made_up_kinds=1.0)):
+        for chat, reply in islice(nano_build.pairs(env, plain, lesson_of), 200):
+            assert env.parse(reply).__class__.__name__ != "Invalid", reply
+            kinds = nano_build.kind_words(chat[-1].content)
+            request = chat[-1].content.rpartition("user said: ")[2]
+            changed += lesson_of.made_up_kinds == 1.0 and any(kind in request.split() for kind in kinds)
+            assert not (lesson_of.made_up_kinds and {"playlist", "song", "bookmark"} & set(kinds))
+    assert changed > 50

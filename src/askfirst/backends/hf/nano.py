@@ -101,6 +101,10 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int = 2048) -> PreTrainedTo
     )
     core.train_from_iterator(_without(texts, fixed), trainer)
     core.add_tokens([AddedToken(part, normalized=False, special=False) for part in fixed])
+    return _wrapped(core)
+
+
+def _wrapped(core: Tokenizer) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(
         tokenizer_object=core, pad_token=PAD, eos_token=END, chat_template=TEMPLATE, clean_up_tokenization_spaces=False
     )
@@ -254,7 +258,7 @@ def save_nano(model: Any, tokenizer: Any, folder: Path, build: str) -> str:
 def load_nano(folder: Path) -> tuple[Any, Any]:
     """The (model, tokenizer) that `save_nano` wrote, weights in fp32."""
     model = LlamaForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-    return model, PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+    return model, _wrapped(Tokenizer.from_file(str(folder / "tokenizer.json")))
 
 
 def is_saved(folder: Path, build: str) -> bool:

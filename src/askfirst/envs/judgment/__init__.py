@@ -29,7 +29,7 @@ from askfirst.envs.judgment._scenarios import (
 from askfirst.replies import parse_action
 from askfirst.values import Action, Message, Scenario
 
-VERSION = "2"
+VERSION = "3"
 MAX_TURNS = 1
 __all__ = [
     "CLEAR_MIX",

@@ -13,7 +13,7 @@ from askfirst.errors import EnvironmentFault
 
 FRAMES = ("missing.txt", "several.txt", "vague.txt", "clear.txt", "scope.txt", "destroy.txt")
 NAMES = (*FRAMES, "cats.txt", "words.txt", "compact.txt")
-SHA256 = "1b7bcf800b577ad219282fc1e7a068bb31acba113855d04b776f966d6bf30eda"
+SHA256 = "057832a770ded29bf8f3b9dcefb0daa8134c89e158fc3e9cf437a46b9bba8f6e"
 
 
 @cache

@@ -91,7 +91,8 @@ def train_task(task: Task, listen: Listener, stop: Callable[[], bool]) -> None:
 
 
 def _train_variant(job: Run, variant: Job) -> None:
-    with held(variant.folder.root):
+    # A worker of a run that was killed a moment ago may be ending still.
+    with held(variant.folder.root, patience=10.0):
         train(variant, starting_policy(job, variant), job.listen, job.stop)
 
 

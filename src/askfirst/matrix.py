@@ -98,7 +98,7 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     test, reports = gates.reward_self_test(names, FrozenMap(plan.reward.params))
     write_json(job.folder.selftest, {"version": 1, "reports": reports})
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
-    policy = open_policy(plan, plan.matrix.seeds[0])
+    policy = open_policy(plan, plan.matrix.seeds[0], job.share)
     probe = job.env.scenarios("train", max(PROBED, plan.train.scenarios_per_step), seed_from("micro-run"))
     micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
     results += [gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]

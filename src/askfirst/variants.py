@@ -50,6 +50,11 @@ class Run:
         return Stage(self.env, self.env.system_prompt(self.plan.env.system_prompt), sampling)
 
     @property
+    def share(self) -> int:
+        """Threads of each variant's process. A small model has one anyway: its numbers do not depend on `jobs`."""
+        return max(1, (os.cpu_count() or 1) // self.jobs) if self.jobs > 1 else self.threads
+
+    @property
     def variants(self) -> list[tuple[str, int]]:
         return [(arm.name, seed) for arm in self.plan.arm for seed in self.plan.matrix.seeds]
 
@@ -77,9 +82,7 @@ def train_variants(job: Run, dev: tuple[Scenario, ...]) -> None:
         for arm, seed in {seed: (arm, seed) for arm, seed in left}.values():
             pause(job)
             starting_policy(job, variant_of(job, arm, seed, dev))
-    # Cores are shared out. A small model has one thread anyway, so that its numbers do not depend on `jobs`.
-    share = max(1, (os.cpu_count() or 1) // job.jobs)
-    tasks = [Task(job.plan, job.folder.root, arm, seed, share) for arm, seed in left]
+    tasks = [Task(job.plan, job.folder.root, arm, seed, job.share) for arm, seed in left]
     side_by_side(train_task, tasks, job.jobs, job.listen, job.stop)
 
 

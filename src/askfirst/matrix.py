@@ -20,8 +20,9 @@ from askfirst.policy import Policy, Sampling
 from askfirst.rollout import Stage
 from askfirst.selection import Candidate, Selected, select
 from askfirst.store import held, plain, read_as, read_json, seed_from, sweep, write_json, write_lines, write_text
+from askfirst.train import train
 from askfirst.values import EvalRecord, FrozenMap, GateResult, Scenario, Verdict
-from askfirst.variants import DEV_SEED, Run, open_policy, pause, scorer, train_variants
+from askfirst.variants import DEV_SEED, Run, left_in_turn, open_policy, pause, scorer, starting_policy
 
 PROBED = 32  # scenarios that are sampled alone to see what an evaluation costs
 
@@ -41,7 +42,9 @@ def _run(job: Run, secret: str) -> Verdict:
     freeze(job)
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
     before_training(job, dev)
-    train_variants(job, dev)
+    for variant in left_in_turn(job, dev):
+        with held(variant.folder.root, patience=10.0):  # a killed run's worker may be ending still
+            train(variant, starting_policy(job, variant), job.listen, job.stop)
     pause(job)
     result = conclude(job, secret)
     write_json(job.folder.verdict, result)
@@ -98,7 +101,7 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     test, reports = gates.reward_self_test(names, FrozenMap(plan.reward.params))
     write_json(job.folder.selftest, {"version": 1, "reports": reports})
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
-    policy = open_policy(plan, plan.matrix.seeds[0])
+    policy = open_policy(plan, plan.matrix.seeds[0], job.share)
     probe = job.env.scenarios("train", max(PROBED, plan.train.scenarios_per_step), seed_from("micro-run"))
     micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
     results += [gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
@@ -186,8 +187,9 @@ def sweep(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Within this context no other process holds the folder. Raises InputError when one does.
+def held(folder: Path, patience: float = 0.0) -> Iterator[None]:
+    """Within this context no other process holds the folder. Raises InputError when one still does after `patience`
+    seconds.
 
     The system lets go when the process ends, however it ends. On Windows nothing is held.
     """
@@ -197,14 +199,23 @@ def held(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise _storage(folder, error) from error
     try:
-        if sys.platform != "win32":
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError("another process is at work in this folder", where=str(folder)) from None
+        deadline = time.monotonic() + patience
+        while not _locked(handle):
+            if time.monotonic() >= deadline:
+                raise InputError("another process is at work in this folder", where=str(folder))
+            time.sleep(0.02)
         yield
     finally:
         os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def write_lines(path: Path, values: Iterable[Any]) -> None:

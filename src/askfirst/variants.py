@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -50,6 +50,11 @@ class Run:
         return Stage(self.env, self.env.system_prompt(self.plan.env.system_prompt), sampling)
 
     @property
+    def share(self) -> int:
+        """Threads of each variant's process. A small model has one anyway: its numbers do not depend on `jobs`."""
+        return max(1, (os.cpu_count() or 1) // self.jobs) if self.jobs > 1 else self.threads
+
+    @property
     def variants(self) -> list[tuple[str, int]]:
         return [(arm.name, seed) for arm in self.plan.arm for seed in self.plan.matrix.seeds]
 
@@ -65,21 +70,26 @@ class Task:
     threads: int
 
 
-def train_variants(job: Run, dev: tuple[Scenario, ...]) -> None:
-    """Train what is left of the plan. Raises Interrupted when `stop` becomes true."""
+def left_in_turn(job: Run, dev: tuple[Scenario, ...]) -> Iterator[Job]:
+    """What is left to train in this process, one variant at a time. With more than one job all are trained side by
+    side instead, and nothing is left. Raises Interrupted when `stop` becomes true.
+    """
     left = [v for v in job.variants if not job.folder.variant(*v).run.is_file()]
-    if job.jobs == 1 or len(left) < 2:
-        for arm, seed in left:
-            pause(job)
-            _train_variant(job, variant_of(job, arm, seed, dev))
+    if job.jobs > 1 and len(left) > 1:
+        train_side_by_side(job, left, dev)
         return
-    if job.plan.warmstart is not None:  # shared by the arms of a seed, so made before they part
+    for arm, seed in left:
+        pause(job)
+        yield variant_of(job, arm, seed, dev)
+
+
+def train_side_by_side(job: Run, left: Sequence[tuple[str, int]], dev: tuple[Scenario, ...]) -> None:
+    """Train variants in workers. A seed's warm start is shared by its arms, so it is made before they part."""
+    if job.plan.warmstart is not None:
         for arm, seed in {seed: (arm, seed) for arm, seed in left}.values():
             pause(job)
             starting_policy(job, variant_of(job, arm, seed, dev))
-    # Cores are shared out. A small model has one thread anyway, so that its numbers do not depend on `jobs`.
-    share = max(1, (os.cpu_count() or 1) // job.jobs)
-    tasks = [Task(job.plan, job.folder.root, arm, seed, share) for arm, seed in left]
+    tasks = [Task(job.plan, job.folder.root, arm, seed, job.share) for arm, seed in left]
     side_by_side(train_task, tasks, job.jobs, job.listen, job.stop)
 
 
@@ -87,12 +97,10 @@ def train_task(task: Task, listen: Listener, stop: Callable[[], bool]) -> None:
     """What a worker does: train a variant in the run's folder."""
     job = Run(task.plan, RunFolder(task.root), "", (), (), listen, stop, threads=task.threads)
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
-    _train_variant(job, variant_of(job, task.arm, task.seed, dev))
-
-
-def _train_variant(job: Run, variant: Job) -> None:
-    with held(variant.folder.root):
-        train(variant, starting_policy(job, variant), job.listen, job.stop)
+    variant = variant_of(job, task.arm, task.seed, dev)
+    # A worker of a run that was killed a moment ago may be ending still.
+    with held(variant.folder.root, patience=10.0):
+        train(variant, starting_policy(job, variant), listen, stop)
 
 
 def variant_of(job: Run, arm: str, seed: int, dev: tuple[Scenario, ...]) -> Job:

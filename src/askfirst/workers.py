@@ -49,7 +49,8 @@ def side_by_side(work: Work[T], items: Sequence[T], jobs: int, listen: Listener,
                 process.start()
                 there.close()
                 running[here] = process
-            for wire in wait(list(running), LOOK_SECONDS):
+            ready = wait(list(running), LOOK_SECONDS)
+            for wire in [w for w in running if w in ready]:
                 said = _receive(wire, running[wire])
                 if isinstance(said, Event):
                     listen(said)

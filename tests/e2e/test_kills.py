@@ -33,21 +33,21 @@ SMALL = (
 )  # fmt: skip
 
 
-def work(example: str, sets: tuple[str, ...], out: str) -> None:
+def work(example: str, sets: tuple[str, ...], out: str, jobs: int) -> None:
     """What `askfirst run --resume` does, without the command line. Runs in a process of its own."""
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
         file = EXAMPLES / f"{example}.toml"
         plan = plans.load(file, sets)
         secret = (file.with_suffix(".seed"),)
-        job = variants.Run(
-            plan, RunFolder(Path(out)), file.read_text(), sets, secret, lambda event: None, lambda: False
-        )
+        folder = RunFolder(Path(out))
+        job = variants.Run(plan, folder, file.read_text(), sets, secret, lambda event: None, lambda: False, jobs)
         matrix.run(job)
 
 
-def attempt(example: str, sets: tuple[str, ...], out: Path, seconds: float | None) -> bool:
+def attempt(job: tuple[str, tuple[str, ...], int], out: Path, seconds: float | None) -> bool:
     """Let a process work for so long, then kill it; whether it was killed."""
-    process = SERVER.Process(target=work, args=(example, sets, str(out)))
+    example, sets, jobs = job
+    process = SERVER.Process(target=work, args=(example, sets, str(out), jobs))
     process.start()
     process.join(seconds)
     alive = process.is_alive()
@@ -59,18 +59,18 @@ def attempt(example: str, sets: tuple[str, ...], out: Path, seconds: float | Non
     return alive
 
 
-def kill_and_compare(example: str, sets: tuple[str, ...], folder: Path, kills: int) -> None:
-    whole = folder / "whole"
-    attempt(example, sets, whole, None)  # the server starts with the first
+def kill_and_compare(example: str, sets: tuple[str, ...], folder: Path, kills: int, jobs: int = 1) -> None:
+    whole, job = folder / "whole", (example, sets, jobs)
+    attempt((example, sets, 1), whole, None)  # the server starts with the first
     start = time.monotonic()
-    attempt(example, sets, folder / "again", None)
+    attempt(job, folder / "again", None)
     seconds = time.monotonic() - start
     expected, done, run, instants = contents(whole), 0, 0, random.Random(1)
     while done < kills:
         run += 1
         out = folder / f"killed-{run}"
         patience = 0.0
-        while attempt(example, sets, out, instants.uniform(0.05, 0.6 + patience) * seconds):
+        while attempt(job, out, instants.uniform(0.05, 0.6 + patience) * seconds):
             done += 1
             patience += 0.05  # a slow machine must get to an end
         assert contents(out) == expected, f"run {run} of {done} kills differs"
@@ -79,6 +79,10 @@ def kill_and_compare(example: str, sets: tuple[str, ...], folder: Path, kills: i
 def test_tabular_survives_kills(tmp_path: Path, kills: int) -> None:
     sets = (*SMALL, "train.steps=6", "evaluation.every=2", "arm=[{ name = 'anchored' }]")
     kill_and_compare("e2e", sets, tmp_path, kills)
+
+
+def test_side_by_side_survives_kills(tmp_path: Path, kills: int) -> None:
+    kill_and_compare("e2e", (*SMALL, "train.steps=6", "evaluation.every=2"), tmp_path, kills // 3, jobs=2)
 
 
 @pytest.mark.skipif(not WITH_TORCH, reason="needs the hf extra")

@@ -13,6 +13,7 @@ from askfirst.policy import ModelSpec, Policy
 # Products this small gain little from a second thread, and on a busy machine threads that wait for each other cost
 # up to four times as much (docs/lab-notes.md). One thread also keeps results the same whatever the number of cores.
 SMALL = 20_000_000
+FOUND = torch.get_num_threads()  # before any model was opened
 
 
 def open_policy(spec: ModelSpec, seed: int, cache: Path | None = None) -> Policy:
@@ -24,6 +25,5 @@ def open_policy(spec: ModelSpec, seed: int, cache: Path | None = None) -> Policy
     """
     policy = HfPolicy(load(spec.name, spec.dtype, cache or default_cache()), spec, seed)
     small = sum(weight.numel() for weight in policy.network.model.parameters()) < SMALL
-    if spec.threads or small:
-        torch.set_num_threads(1 if small else spec.threads)
+    torch.set_num_threads(1 if small else spec.threads or FOUND)
     return policy

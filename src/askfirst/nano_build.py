@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from askfirst import plugins
-from askfirst.replies import PAYLOADS, SLOTS
+from askfirst.replies import PAYLOADS, SAID, SLOTS
 from askfirst.store import generator, seed_from
 from askfirst.values import Message, Scenario
 from askfirst.warmstart import choose_demonstration, guessing_share
@@ -32,6 +32,7 @@ Pair = tuple[tuple[Message, ...], str]
 CHUNK = 256  # scenarios drawn together; within a chunk none is drawn twice
 # Twins show what makes a request clear; the rest keeps every other kind of reply alive.
 MIX: Mapping[str, float] = {"ambiguous": 0.42, "clear_twin": 0.33}
+LOST = 0.15  # share of the words of a frame that a frayed request is without
 # Words that carry the sense of a time or an amount stay what they are.
 MEANT = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
@@ -63,6 +64,7 @@ class Lesson:
     guesses_after: float
     seed: int
     made_up_kinds: float = 0.0  # share of the pairs in which the kinds of things on the screen have made-up names
+    frayed: float = 0.0  # share of ambiguous requests and twins from which words of the frame are missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,8 @@ class Recipe:
     """How the shipped model is made."""
 
     lessons: tuple[Lesson, ...] = (
-        Lesson(steps=5600, lr=3e-3, several=0.50, guesses_after=1.0, seed=0, made_up_kinds=0.3),
-        Lesson(steps=400, lr=3e-4, several=0.45, guesses_after=0.0, seed=1, made_up_kinds=0.3),
+        Lesson(steps=5600, lr=3e-3, several=0.50, guesses_after=1.0, seed=0, made_up_kinds=0.4, frayed=0.5),
+        Lesson(steps=400, lr=3e-4, several=0.45, guesses_after=0.0, seed=1, made_up_kinds=0.4, frayed=0.5),
     )
     batch: int = 32
     guessing_share: float = 0.75
@@ -145,6 +147,8 @@ def pairs(env: ModuleType, recipe: Recipe, lesson: Lesson) -> Iterator[Pair]:
         for scenario in env.scenarios("train", CHUNK, name, {**MIX, **rest}, of_pairs):
             reply = choose_demonstration(env, scenario, guessing, random)
             chat = tuple(env.start(scenario))
+            if scenario.twin and random.random() < lesson.frayed:
+                chat = fray(chat, reply, scenario.values, random)
             words = open_words(scenario, fixed) if random.random() < recipe.made_up_share else ()
             if lesson.made_up_kinds and random.random() < lesson.made_up_kinds:
                 words = (*words, *kind_words(chat[-1].content))
@@ -171,6 +175,20 @@ def kind_words(shown: str) -> tuple[str, ...]:
     """What the things on a screen are called: the words in the last column of their lines."""
     found = (word for kind in _KIND.findall(shown) for word in _words(kind))
     return tuple(dict.fromkeys(w for w in found if w not in SCHEMA))
+
+
+def fray(
+    chat: tuple[Message, ...], reply: str, values: tuple[str, ...], random: np.random.Generator
+) -> tuple[Message, ...]:
+    """The chat with about LOST of the words of the request gone: none that is a value, means a time or is replied with.
+
+    What is left says the same: a request misses a slot whether it is worded fully or not. Frames are few, and a
+    model that saw each of them in one wording alone knows them by heart (random deletion: Wei and Zou 2019).
+    """
+    shown, mark, request = chat[-1].content.rpartition(SAID)
+    kept = {*_words(reply), *_words(shown), *(word for value in values for word in _words(value)), *MEANT}
+    words = [w for w in request.split(" ") if not kept.isdisjoint(_words(w)) or random.random() >= LOST]
+    return (*chat[:-1], Message(chat[-1].role, shown + mark + " ".join(words))) if words else chat
 
 
 def disguise(chat: tuple[Message, ...], reply: str, names: Mapping[str, str]) -> Pair:

@@ -43,8 +43,7 @@ def _run(job: Run, secret: str) -> Verdict:
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
     before_training(job, dev)
     for variant in left_in_turn(job, dev):
-        with held(variant.folder.root, patience=10.0):  # a killed run's worker may be ending still
-            train(variant, starting_policy(job, variant), job.listen, job.stop)
+        train(variant, starting_policy(job, variant), job.listen, job.stop)
     pause(job)
     result = conclude(job, secret)
     write_json(job.folder.verdict, result)

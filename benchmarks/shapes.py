@@ -58,11 +58,12 @@ def library_model(shape: Shape) -> tuple[Any, Any]:
     return AutoModelForCausalLM.from_pretrained(folder, dtype=dtype), AutoTokenizer.from_pretrained(folder)
 
 
-def prompt_ids(shape: Shape, tokenizer: Any, step: int) -> list[list[int]]:
+def prompt_ids(shape: Shape, tokenizer: Any, step: int) -> list[tuple[int, ...]]:
     """Different prompts for every step, of tokens that come back as they are when the text is encoded again."""
     whole = [i for token, i in tokenizer.get_vocab().items() if token.startswith("Ġ") and token[1:].isalpha()]
     random = np.random.Generator(np.random.Philox(key=step))
-    return random.choice(sorted(whole), (shape.prompts, shape.prompt_tokens)).tolist()
+    drawn = random.choice(sorted(whole), (shape.prompts, shape.prompt_tokens)).tolist()
+    return [tuple(prompt) for prompt in drawn]
 
 
 def reward(text: str) -> float:

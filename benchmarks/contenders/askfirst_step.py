@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +21,26 @@ Ids = tuple[int, ...]
 def main() -> None:
     """Measure the shape of the command line."""
     shape = Shape.from_arguments()
+    policy, tokenizer = opened(shape)
+    measured(lambda number: step(policy, tokenizer, shape, number), shape)
+
+
+def opened(shape: Shape) -> tuple[HfPolicy, Any]:
+    """The policy, without end tokens, so that every completion has its full length; and its tokenizer."""
     loaded = models.load(shape.model, shape.dtype, models.default_cache())
-    # No end tokens: every completion has its full length.
-    policy = HfPolicy(Loaded(loaded.model, loaded.tokenizer, ()), ModelSpec(shape.model, RANK, ALPHA, shape.dtype), 0)
+    spec = ModelSpec(shape.model, RANK, ALPHA, shape.dtype)
+    return HfPolicy(Loaded(loaded.model, loaded.tokenizer, ()), spec, 0), loaded.tokenizer
 
-    def step(number: int) -> dict[str, float]:
-        start = time.perf_counter()
-        prompts = [tuple(p) for p in prompt_ids(shape, loaded.tokenizer, number)]
-        wanted = [SampleRequest(p, tuple(range(i * 1000, i * 1000 + shape.group))) for i, p in enumerate(prompts)]
-        groups = policy.sample(wanted, Sampling(shape.new_tokens))
-        sampled = time.perf_counter()
-        update(policy, prompts, groups)
-        return {"rollout": sampled - start, "train": time.perf_counter() - sampled}
 
-    measured(step, shape)
+def step(policy: HfPolicy, tokenizer: Any, shape: Shape, number: int) -> dict[str, float]:
+    """Step `number`; the seconds of its parts."""
+    start = time.perf_counter()
+    prompts = prompt_ids(shape, tokenizer, number)
+    wanted = [SampleRequest(p, tuple(range(i * 1000, i * 1000 + shape.group))) for i, p in enumerate(prompts)]
+    groups = policy.sample(wanted, Sampling(shape.new_tokens))
+    sampled = time.perf_counter()
+    update(policy, prompts, groups)
+    return {"rollout": sampled - start, "train": time.perf_counter() - sampled}
 
 
 def update(policy: HfPolicy, prompts: list[Ids], groups: list[list[Completion]]) -> None:

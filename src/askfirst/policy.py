@@ -71,6 +71,14 @@ class UpdateResult:
     logprobs: tuple[Floats, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Bytes that a process will hold at most, and those that it could have: what it holds now and what is free."""
+
+    peak: int
+    available: int
+
+
 @runtime_checkable
 class Policy(Protocol):
     """What a backend's `open(spec, seed)` returns."""
@@ -96,6 +104,12 @@ class Policy(Protocol):
 
     def update(self, rows: Sequence[Row], objective: Objective, settings: StepSettings) -> UpdateResult:
         """One optimiser step on Σ objective over the rows."""
+
+    def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> Footprint | None:
+        """Memory for sampling `copies` completions of `new` tokens of each prompt, and for an update on them.
+
+        None where it is too little to matter.
+        """
 
     def anchor(self) -> None:
         """From here on the reference is the policy as it stands, and the optimiser starts afresh.

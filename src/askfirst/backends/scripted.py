@@ -59,6 +59,9 @@ class Scripted:
         """Always raises BackendFault."""
         raise BackendFault("scripted cannot learn", hint="train with backend tabular or hf")
 
+    def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> None:
+        """Too little to matter."""
+
     def anchor(self) -> None:
         """Nothing to do: a script is its own reference."""
 

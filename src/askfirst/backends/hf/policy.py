@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from askfirst.backends.hf import sampler, trainer
+from askfirst.backends.hf import memory, sampler, trainer
 from askfirst.backends.hf.chat import Chat
 from askfirst.backends.hf.check import check
 from askfirst.backends.hf.lora import Adapter, assign, read_tensors, write_tensors
@@ -17,7 +17,16 @@ from askfirst.backends.hf.models import Loaded
 from askfirst.backends.hf.network import Network
 from askfirst.backends.hf.norm import stand_in
 from askfirst.errors import BackendFault
-from askfirst.policy import Completion, ModelSpec, Objective, SampleRequest, Sampling, StepSettings, UpdateResult
+from askfirst.policy import (
+    Completion,
+    Footprint,
+    ModelSpec,
+    Objective,
+    SampleRequest,
+    Sampling,
+    StepSettings,
+    UpdateResult,
+)
 from askfirst.values import Floats, Message, Row
 
 OPTIMIZER_FILE = "optimizer.safetensors"
@@ -85,6 +94,14 @@ class HfPolicy:
             group["lr"], group["weight_decay"] = settings.lr, settings.weight_decay
         self._optimizer.step()
         return UpdateResult(value, norm, tuple(logprobs))
+
+    def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> Footprint:
+        """Memory of the model's device for sampling `copies` completions of `new` tokens of each prompt and for an
+        update on them, whichever takes more; within 15 % in benchmarks/memory.py."""
+        sampling = memory.sampling_bytes(self.network, prompts, copies, new, self.rows_at_once)
+        learning = memory.learning_bytes(self.network, prompts, copies, new, self.tokens_at_once)
+        held = memory.held(self.network.device)
+        return Footprint(held + max(sampling, learning), held + memory.free(self.network.device))
 
     def anchor(self) -> None:
         """From here on the reference is the policy as it stands, and the optimiser starts afresh."""

@@ -110,6 +110,9 @@ class Tabular:
         norm = self._optimiser.step(self._weights, gradient, settings)
         return UpdateResult(value, norm, tuple(found))
 
+    def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> None:
+        """Too little to matter."""
+
     def anchor(self) -> None:
         """Make the policy as it stands the reference, and start the optimiser afresh."""
         self._reference = self._weights.copy()

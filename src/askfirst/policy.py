@@ -96,8 +96,17 @@ class Policy(Protocol):
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of sampled tokens, without the end token."""
 
-    def sample(self, requests: Sequence[SampleRequest], sampling: Sampling) -> list[list[Completion]]:
-        """Completions in the order of requests and seeds. A completion depends on its prompt and seed only."""
+    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens that continue a chat behind its last reply as it was sampled, end token included: what was said
+        since, up to where the assistant speaks again."""
+
+    def sample(
+        self, requests: Sequence[SampleRequest], sampling: Sampling, keep: bool = False
+    ) -> list[list[Completion]]:
+        """Completions in the order of requests and seeds. A completion depends on its prompt and seed only.
+
+        With `keep`, prompts of the next call may continue these completions, and should then cost their new part only.
+        """
 
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
         """Logprobs (T,) at each masked token; of the policy, or of the reference (adapter off)."""

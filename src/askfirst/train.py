@@ -202,7 +202,9 @@ def keep_rollouts(job: Job, batch: Batch, step: int) -> None:
 
 
 def _rollout_line(rollout: Rollout, step: int) -> dict[str, Any]:
-    reply = rollout.trajectory.segments[-1]
+    trajectory = rollout.trajectory
+    own = [segment for segment in trajectory.segments if segment.sampled]
+    spoken = next(i for i, message in enumerate(trajectory.messages) if message.role == "assistant")
     line: dict[str, Any] = plain(
         {
             "version": 1,
@@ -212,10 +214,11 @@ def _rollout_line(rollout: Rollout, step: int) -> dict[str, Any]:
             "stratum": rollout.scenario.stratum,
             "index": rollout.index,
             "request": rollout.scenario.opening[-1].content,
-            "reply": rollout.trajectory.reply,
-            "stop": rollout.trajectory.stop,
-            "token_ids": reply.token_ids,
-            "sampler_logprobs": reply.logprobs,
+            "reply": trajectory.reply,
+            "dialogue": trajectory.messages[spoken:],
+            "stop": trajectory.stop,
+            "token_ids": [token for segment in own for token in segment.token_ids],
+            "sampler_logprobs": [logprob for segment in own for logprob in segment.logprobs],
             "score": rollout.score,
         }
     )

@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from askfirst.backends.hf import memory, sampler, trainer
+from askfirst.backends.hf import memory, trainer
 from askfirst.backends.hf.chat import Chat
 from askfirst.backends.hf.check import check
 from askfirst.backends.hf.lora import Adapter, assign, read_tensors, write_tensors
 from askfirst.backends.hf.models import Loaded
 from askfirst.backends.hf.network import Network
 from askfirst.backends.hf.norm import stand_in
+from askfirst.backends.hf.sampler import Sampler
 from askfirst.errors import BackendFault
 from askfirst.policy import (
     Completion,
@@ -49,6 +50,7 @@ class HfPolicy:
         self.network = Network(loaded.model)
         self._chat = Chat(loaded.tokenizer, spec.name, loaded.end_ids)
         check(self.network)
+        self._sampler = Sampler(self.network, self._chat.end_ids)
         self._adapter = Adapter(loaded.model, spec.lora_rank, spec.lora_alpha, seed)
         self.trainable_parameters = sum(p.numel() for p in self._adapter.parameters.values())
         self._optimizer = torch.optim.AdamW(self._adapter.parameters.values(), lr=0.0, weight_decay=0.0)
@@ -58,6 +60,10 @@ class HfPolicy:
         """Tokens of a chat, ready for the assistant's reply; no message can spell a control token."""
         return self._chat.encode(tuple(messages))
 
+    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens that continue a chat behind its last reply as it was sampled, ready for the assistant."""
+        return self._chat.encode_next(tuple(messages))
+
     def encode_reply(self, text: str) -> tuple[int, ...]:
         """Tokens of a reply as the policy would have sampled it, the end token included."""
         return self._chat.encode_reply(text)
@@ -66,10 +72,15 @@ class HfPolicy:
         """Text of sampled tokens, without the end token."""
         return self._chat.decode(token_ids)
 
-    def sample(self, requests: Sequence[SampleRequest], sampling: Sampling) -> list[list[Completion]]:
-        """Completions in the order of requests and seeds; each depends on its prompt and seed only."""
+    def sample(
+        self, requests: Sequence[SampleRequest], sampling: Sampling, keep: bool = False
+    ) -> list[list[Completion]]:
+        """Completions in the order of requests and seeds; each depends on its prompt and seed only.
+
+        With `keep`, prompts of the next call that continue these completions are not computed again.
+        """
         with self._adapter.fixed():
-            return sampler.sample(self.network, self._chat.end_ids, requests, sampling, self.rows_at_once)
+            return self._sampler.sample(requests, sampling, self.rows_at_once, keep)
 
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
         """Logprobs (T,) in nats at temperature 1 at each masked token, of the policy or its reference."""
@@ -93,6 +104,7 @@ class HfPolicy:
         for group in self._optimizer.param_groups:
             group["lr"], group["weight_decay"] = settings.lr, settings.weight_decay
         self._optimizer.step()
+        self._sampler.forget()
         return UpdateResult(value, norm, tuple(logprobs))
 
     def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> Footprint:
@@ -117,6 +129,7 @@ class HfPolicy:
         """Read back what `save` wrote. Raises InputError where the files do not fit this model."""
         found = read_tensors(folder / OPTIMIZER_FILE)
         self._adapter.load(folder)
+        self._sampler.forget()
         assign(self._optimizer_state(), found, folder / OPTIMIZER_FILE)
 
     def fingerprint(self) -> str:

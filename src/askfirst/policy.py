@@ -14,7 +14,8 @@ from askfirst.values import Floats, Message, Row, StopReason
 class ModelSpec:
     """What to open. `dtype` is that of the frozen weights; adapters are always fp32.
 
-    `threads` is how many the process may use; 0 leaves it to the backend.
+    `threads` is how many the process may use; 0 leaves it to the backend. `sampler` is "own" or another engine that
+    the backend knows.
     """
 
     name: str
@@ -22,6 +23,7 @@ class ModelSpec:
     lora_alpha: float = 32.0
     dtype: str = "fp32"
     threads: int = 0
+    sampler: str = "own"
 
 
 @dataclass(frozen=True, slots=True)

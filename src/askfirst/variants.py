@@ -109,7 +109,7 @@ def variant_of(job: Run, arm: str, seed: int, dev: tuple[Scenario, ...]) -> Job:
 def open_policy(plan: Plan, seed: int, threads: int = 0) -> Policy:
     """The plan's model, opened by its backend with adapters drawn from the seed."""
     model = plan.model
-    spec = ModelSpec(model.name, model.lora_rank, model.lora_alpha, model.dtype, threads)
+    spec = ModelSpec(model.name, model.lora_rank, model.lora_alpha, model.dtype, threads, model.sampler)
     policy: Policy = plugins.load("backends", model.backend).open_policy(spec, seed)
     return policy
 

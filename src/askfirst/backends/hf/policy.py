@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from askfirst.backends.hf.models import Loaded
 from askfirst.backends.hf.network import Network
 from askfirst.backends.hf.norm import stand_in
 from askfirst.backends.hf.sampler import Sampler
+from askfirst.backends.hf.vllm import VllmSampler
 from askfirst.errors import BackendFault
 from askfirst.policy import (
     Completion,
@@ -50,11 +52,15 @@ class HfPolicy:
         self.network = Network(loaded.model)
         self._chat = Chat(loaded.tokenizer, spec.name, loaded.end_ids)
         check(self.network)
-        self._sampler = Sampler(self.network, self._chat.end_ids)
+        self._sampler: Sampler | VllmSampler = Sampler(self.network, self._chat.end_ids)
         self._adapter = Adapter(loaded.model, spec.lora_rank, spec.lora_alpha, seed)
         self.trainable_parameters = sum(p.numel() for p in self._adapter.parameters.values())
         self._optimizer = torch.optim.AdamW(self._adapter.parameters.values(), lr=0.0, weight_decay=0.0)
         self._forget()
+
+    def sample_with(self, engine: Any) -> None:
+        """From here on completions come from a `vllm.LLM` of the same model, opened with LoRA."""
+        self._sampler = VllmSampler(engine, self._chat.end_ids, lambda folder: self._adapter.save(folder, self.name))
 
     def encode(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Tokens of a chat, ready for the assistant's reply; no message can spell a control token."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from askfirst.errors import InputError
+from askfirst.replies import SAID
 from askfirst.values import Ask, EvalRecord, Floats, FrozenMap, Group, ItemOutcome, Rollout
 
 NEAR_ECHO = (0.45, 0.60)  # overlap of question and request just under the published echo limit
@@ -100,8 +101,8 @@ def words(text: str) -> list[str]:
 
 
 def overlap(question: str, request: str) -> float:
-    """Jaccard of the two token sets, in [0, 1]; what the user said is the part after `user said:`."""
-    left, right = set(words(question)), set(words(request.rsplit("user said:", 1)[-1]))
+    """Jaccard of the two token sets, in [0, 1]; what the user said is the part after SAID."""
+    left, right = set(words(question)), set(words(request.rpartition(SAID)[2]))
     return len(left & right) / len(left | right) if left | right else 0.0
 
 

@@ -25,6 +25,7 @@ PAYLOADS: dict[str, dict[str, type]] = {
     "confirm_destructive": {"action": str, "target": str},
 }
 OPTIONAL: dict[str, dict[str, type]] = {"action": {"calls": list}, "edit": {"argument": str}}
+SAID = "user said: "  # what stands before the request in the message that shows it
 MAX_DEPTH = 16  # of objects and lists in one another
 MAY_BE_EMPTY = frozenset({"text", "argument"})
 SLOTS = ("recipient", "time", "target", "app", "content", "quantity")

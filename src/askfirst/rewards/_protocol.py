@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from askfirst.errors import RewardFault
-from askfirst.replies import Truth, truth
+from askfirst.replies import SAID, Truth, truth
 from askfirst.values import FrozenMap, Scenario, Score
-
-MARK = "user said: "
 
 
 def truth_of(scenario: Scenario) -> Truth:
@@ -25,12 +23,12 @@ def truth_of(scenario: Scenario) -> Truth:
 
 
 def utterance(scenario: Scenario) -> str:
-    """What the user said: the text after the last line that starts with `user said: `, else the whole message."""
+    """What the user said: the text after the last line that starts with SAID, else the whole message."""
     content = next((m.content for m in reversed(scenario.opening) if m.role == "user"), "")
-    start = content.rfind("\n" + MARK)
+    start = content.rfind("\n" + SAID)
     if start >= 0:
-        return content[start + 1 + len(MARK) :]
-    return content.removeprefix(MARK)
+        return content[start + 1 + len(SAID) :]
+    return content.removeprefix(SAID)
 
 
 def labels(scenario: Scenario) -> list[str]:

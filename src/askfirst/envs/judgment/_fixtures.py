@@ -14,7 +14,7 @@ from pathlib import Path
 from askfirst.envs.judgment._expect import Expected, derived
 from askfirst.envs.judgment._screen import HEADER, opening
 from askfirst.errors import SuiteError
-from askfirst.replies import PAYLOADS, Truth, truth
+from askfirst.replies import PAYLOADS, SAID, Truth, truth
 from askfirst.store import content_hash
 from askfirst.values import Message, Scenario
 
@@ -23,7 +23,6 @@ _KEYS = ("USER", "EXPECT_INTENT", "EXPECT_CLARIFY_TOPIC", "EXPECT_CONFIRM_TARGET
 _LISTS = ("X_NAME", "X_CANDIDATE", "X_TARGET", "X_MENTION")
 _OWN = ("X_SLOT", "X_POOL", *_LISTS)
 _ELEMENT = re.compile(r"\[(\d{1,9})\]\s*([^|]+)\|([^|]+)\|([^|]+)\|(.*)")
-_SAID = "user said: "
 _BAR = " | "
 
 
@@ -116,7 +115,7 @@ def write_fixture(scenario: Scenario) -> str:
     lines = scenario.opening[0].content.split("\n")
     elements = lines[1 : lines.index("")] if lines[0] == HEADER and "" in lines else []
     text = "\n".join(
-        [f"USER: {lines[-1].removeprefix(_SAID)}", *(f"ELEMENT: {e}" for e in elements), *_expected(scenario)]
+        [f"USER: {lines[-1].removeprefix(SAID)}", *(f"ELEMENT: {e}" for e in elements), *_expected(scenario)]
     )
     text += "\n"
     back = read_fixture(text, scenario.id)

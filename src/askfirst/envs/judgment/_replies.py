@@ -10,7 +10,7 @@ from askfirst.envs.judgment._draw import Draw, fill
 from askfirst.envs.judgment._frames import Frame, by_id, open_class, variables
 from askfirst.envs.judgment._pairs import draw_values
 from askfirst.envs.judgment._words import APPS
-from askfirst.replies import SLOT_NAMES, Reply, Truth, truth
+from askfirst.replies import SAID, SLOT_NAMES, Reply, Truth, truth
 from askfirst.store import seed_from
 from askfirst.values import Demonstration, Scenario
 
@@ -61,7 +61,7 @@ def _apps(frame: Frame, values: Mapping[str, str], scenario: Scenario) -> dict[s
     for name in variables(template):
         known = re.escape(values[name]) if name in values else f"(?P<{name}>{one})"
         pattern = pattern.replace(re.escape(f"{{{name}}}"), known)
-    found = re.search(pattern, scenario.opening[0].content.rpartition("user said: ")[2])
+    found = re.search(pattern, scenario.opening[0].content.rpartition(SAID)[2])
     return found.groupdict() if found else {}
 
 
@@ -85,7 +85,7 @@ def _questions(
     found = [fill(ask, values) for ask in draw.shuffled(frame.ask)]
     if judged.candidates:
         found = _options(judged, draw)
-    said = scenario.opening[0].content.rpartition("user said: ")[2]
+    said = scenario.opening[0].content.rpartition(SAID)[2]
     found = [question for question in found if _overlap(question, said) <= MAX_OVERLAP]
     if not judged.candidates or not found:
         found.append(draw.pick(_PLAIN_QUESTIONS[frame.slot or judged.slot]))

@@ -12,6 +12,7 @@ from askfirst.envs.judgment._kinds import CHROME, CLOSED, KINDS, MODS
 from askfirst.envs.judgment._split import LABEL_PLACES, by_split
 from askfirst.envs.judgment._tables import lines
 from askfirst.envs.judgment._words import APPS, POOLS
+from askfirst.replies import SAID
 
 HEADER = "on-screen elements:"
 _FIRST = re.compile(r"\{([a-z]+)")
@@ -147,5 +148,5 @@ def lay_out(elements: Sequence[Element], draw: Draw) -> tuple[str, ...]:
 
 def opening(lines: Sequence[str], utterance: str) -> str:
     """What the policy is shown: the elements, if any, and what the user said."""
-    said = f"user said: {utterance}"
+    said = f"{SAID}{utterance}"
     return "\n".join([HEADER, *lines, "", said]) if lines else said

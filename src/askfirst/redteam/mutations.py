@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from askfirst.replies import PAYLOADS, SLOT_NAMES, SLOTS, Reply
 Random = np.random.Generator
 LONGEST = 1000  # characters of a reply that is still changed
 Body = dict[str, Any]
+T = TypeVar("T")
 
 GLUE = (
     *("or and the a to it you me ? , . ; : - ! … 's not no yes please maybe".split()),
@@ -228,5 +229,5 @@ def _put(body: Body, path: Path, text: str) -> None:
     place[path[-1]] = text
 
 
-def _pick(options: Sequence[Any], random: Random) -> Any:
+def _pick(options: Sequence[T], random: Random) -> T:
     return options[int(random.integers(len(options)))]

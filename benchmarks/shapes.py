@@ -19,13 +19,18 @@ LAYERS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`prompts` of `prompt_tokens`, `group` completions of exactly `new_tokens` each."""
+    """`prompts` of `prompt_tokens`, `group` episodes each, of exactly `new_tokens` in `turns` equal replies.
+
+    Between two replies `said` tokens are put in, other ones in every episode.
+    """
 
     model: str = "smollm2-135m"
     prompts: int = 8
     group: int = 8
     prompt_tokens: int = 200
     new_tokens: int = 48
+    turns: int = 1
+    said: int = 0
     dtype: str = "bf16"
     steps: int = 1  # measured, after one that is not
 
@@ -58,11 +63,18 @@ def library_model(shape: Shape) -> tuple[Any, Any]:
     return AutoModelForCausalLM.from_pretrained(folder, dtype=dtype), AutoTokenizer.from_pretrained(folder)
 
 
-def prompt_ids(shape: Shape, tokenizer: Any, step: int) -> list[list[int]]:
+def prompt_ids(shape: Shape, tokenizer: Any, step: int) -> list[tuple[int, ...]]:
     """Different prompts for every step, of tokens that come back as they are when the text is encoded again."""
     whole = [i for token, i in tokenizer.get_vocab().items() if token.startswith("Ġ") and token[1:].isalpha()]
     random = np.random.Generator(np.random.Philox(key=step))
-    return random.choice(sorted(whole), (shape.prompts, shape.prompt_tokens)).tolist()
+    drawn = random.choice(sorted(whole), (shape.prompts, shape.prompt_tokens)).tolist()
+    return [tuple(prompt) for prompt in drawn]
+
+
+def said_ids(shape: Shape, tokenizer: Any, step: int, turn: int) -> list[tuple[int, ...]]:
+    """What is put in before a turn, for every episode."""
+    words = Shape(prompts=shape.prompts * shape.group, prompt_tokens=shape.said)
+    return prompt_ids(words, tokenizer, 1000 * (step + 1) + turn)
 
 
 def reward(text: str) -> float:

@@ -34,7 +34,7 @@ def main() -> None:
 def case(row: tuple[str, str, str], variables: dict[str, str], steps: int) -> list[str]:
     """The two figures of a case, as its process prints them."""
     machine, threads, _ = row
-    spin = [sys.executable, "-c", "while True: pass"]
+    spin = [sys.executable, "-c", "import time; end = time.monotonic() + 600\nwhile time.monotonic() < end: pass"]
     beside = subprocess.Popen(spin) if machine == "busy" else None
     command = [sys.executable, "-m", "benchmarks.threads", "--threads", threads, "--steps", str(steps)]
     try:

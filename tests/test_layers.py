@@ -40,6 +40,7 @@ LEVELS: dict[str, float] = {
     "contracts": 4,
     "batches": 4,
     "steps": 4.5,
+    "redteam": 4.5,
     "gates": 5,
     "warmstart": 5,
     "train": 6,

@@ -47,12 +47,11 @@ def make_rows(groups: Sequence[Group], credit: ModuleType, params: Mapping[str, 
     for group in groups:
         advantages = credit.advantages(group.rewards, params)  # (G,)
         for rollout, advantage in zip(group.rollouts, advantages, strict=True):
-            prompt, reply = rollout.trajectory.segments
-            ids = np.array(prompt.token_ids + reply.token_ids, dtype=np.int64)
-            mask = np.zeros(len(ids), dtype=bool)
-            mask[len(prompt.token_ids) :] = True
+            parts = rollout.trajectory.segments
+            ids = np.concatenate([np.array(part.token_ids, dtype=np.int64) for part in parts])
+            mask = np.repeat([part.sampled for part in parts], [len(part.token_ids) for part in parts])
             sampler = np.zeros(len(ids))
-            sampler[mask] = reply.logprobs
+            sampler[mask] = np.concatenate([part.logprobs for part in parts if part.sampled])
             rows.append(Row(ids, mask, sampler, np.zeros(0), np.where(mask, advantage, 0.0)))
     return rows
 

@@ -24,6 +24,7 @@ from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
 
 AUDITED_TRAIN = 4000
 POWER_WANTED = 0.8
+GIB = 2**30
 
 
 def check(results: Sequence[GateResult]) -> None:
@@ -152,6 +153,25 @@ def correctness(micro: MicroRun, policy: Policy, plan: Plan) -> GateResult:
     found = [p for p in problems if p]
     reason = "; ".join(found) or f"first ratio {ratio:.3f}, sampler within {micro.gap_nats:.1e} nats"
     return _result("correctness", not found, micro.gap_nats, tolerance, reason)
+
+
+def memory(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scenario], jobs: int = 1) -> GateResult:
+    """The memory that the longest prompts among `scenarios` will take, in `jobs` processes, against what there is."""
+    prompts = sorted((policy.encode(stage.prompt(s)) for s in scenarios), key=len)
+    train, new = plan.train, plan.train.sampling.max_tokens
+    parts = [
+        policy.footprint(prompts[-train.scenarios_per_step :], train.group_size, new),
+        policy.footprint(prompts, 1, new),
+    ]
+    found = [part for part in parts if part is not None]
+    if not found:
+        return GateResult("memory", GateStatus.NOT_APPLICABLE, "", "", "a backend that needs next to none")
+    needed = max(part.peak for part in found) * jobs
+    available = max(part.available for part in found)
+    reason = f"about {needed / GIB:.1f} GiB of {available / GIB:.1f} GiB"
+    if needed > available:
+        reason += ": fewer --jobs, dtype bf16, a smaller group_size or max_tokens, or a shorter prompt take less"
+    return _result("memory", needed <= available, needed, available, reason)
 
 
 def feasibility(micro: MicroRun, plan: Plan, jobs: int = 1) -> GateResult:

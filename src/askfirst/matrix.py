@@ -21,7 +21,7 @@ from askfirst.rollout import Stage
 from askfirst.selection import Candidate, Selected, select
 from askfirst.store import held, plain, read_as, read_json, seed_from, sweep, write_json, write_lines, write_text
 from askfirst.train import train
-from askfirst.values import EvalRecord, FrozenMap, GateResult, Scenario, Verdict
+from askfirst.values import EvalRecord, FrozenMap, GateResult, GateStatus, Scenario, Verdict
 from askfirst.variants import DEV_SEED, Run, left_in_turn, open_policy, pause, scorer, starting_policy
 
 PROBED = 32  # scenarios that are sampled alone to see what an evaluation costs
@@ -43,8 +43,7 @@ def _run(job: Run, secret: str) -> Verdict:
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
     before_training(job, dev)
     for variant in left_in_turn(job, dev):
-        with held(variant.folder.root, patience=10.0):  # a killed run's worker may be ending still
-            train(variant, starting_policy(job, variant), job.listen, job.stop)
+        train(variant, starting_policy(job, variant), job.listen, job.stop)
     pause(job)
     result = conclude(job, secret)
     write_json(job.folder.verdict, result)
@@ -96,19 +95,16 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     """The gates, then the model before training on dev. Raises GateFailed; the results are kept either way."""
     if job.folder.gates.is_file() and job.folder.base_evaluation("dev").is_file():
         return
-    plan, stage = job.plan, job.stage
+    plan = job.plan
     names = (plan.reward.name, *plan.reward.report)
     test, reports = gates.reward_self_test(names, FrozenMap(plan.reward.params))
     write_json(job.folder.selftest, {"version": 1, "reports": reports})
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
     policy = open_policy(plan, plan.matrix.seeds[0], job.share)
-    probe = job.env.scenarios("train", max(PROBED, plan.train.scenarios_per_step), seed_from("micro-run"))
-    micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
-    results += [gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]
-    minutes = max(1, round(gates.estimate_minutes(micro, plan, job.jobs)))
-    job.listen(Event("plan", text=f"{one_line(plan)} · about {minutes} min on this machine"))
-    timed = [r for r in results if r.name != "feasibility"]  # what depends on the clock is said, not recorded
-    write_json(job.folder.gates, {"version": 1, "results": timed})
+    results += gates_of_policy(job, policy, dev)
+    # What depends on the clock or on what else the machine does is said, not recorded.
+    recorded = [r for r in results if r.name not in ("memory", "feasibility")]
+    write_json(job.folder.gates, {"version": 1, "results": recorded})
     job.listen(
         Event(
             "gates",
@@ -117,9 +113,22 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
         )
     )
     gates.check(results)
-    record = evaluate(stage, policy, scorer(plan), dev, Label(plan.model.name, "base", "dev"))
+    record = evaluate(job.stage, policy, scorer(plan), dev, Label(plan.model.name, "base", "dev"))
     write_json(job.folder.base_evaluation("dev"), record)
     job.listen(Event("evaluated", "base", values=FrozenMap({"step": 0, **summary(record)})))
+
+
+def gates_of_policy(job: Run, policy: Policy, dev: Sequence[Scenario]) -> list[GateResult]:
+    """The gates that need the model: memory first, since the others use it."""
+    plan = job.plan
+    probe = job.env.scenarios("train", max(PROBED, plan.train.scenarios_per_step), seed_from("micro-run"))
+    room = gates.memory(policy, job.stage, plan, [*dev, *probe], job.jobs)
+    if room.status is GateStatus.FAILED:
+        return [room]
+    micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
+    minutes = max(1, round(gates.estimate_minutes(micro, plan, job.jobs)))
+    job.listen(Event("plan", text=f"{one_line(plan)} · about {minutes} min on this machine"))
+    return [room, gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]
 
 
 def micro_stage(job: Run, policy: Policy, probe: Sequence[Scenario]) -> Stage:

@@ -33,6 +33,7 @@ class ModelSection(Section):
     lora_rank: int = Field(16, ge=1, le=512)
     lora_alpha: float = Field(32.0, gt=0)
     dtype: Literal["fp32", "bf16"] = "fp32"
+    sampler: Literal["own", "vllm"] = "own"  # vllm: on CUDA, where it is installed
 
 
 class EnvSection(Section):

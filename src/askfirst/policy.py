@@ -14,7 +14,8 @@ from askfirst.values import Floats, Message, Row, StopReason
 class ModelSpec:
     """What to open. `dtype` is that of the frozen weights; adapters are always fp32.
 
-    `threads` is how many the process may use; 0 leaves it to the backend.
+    `threads` is how many the process may use; 0 leaves it to the backend. `sampler` is "own" or another engine that
+    the backend knows.
     """
 
     name: str
@@ -22,6 +23,7 @@ class ModelSpec:
     lora_alpha: float = 32.0
     dtype: str = "fp32"
     threads: int = 0
+    sampler: str = "own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,14 @@ class UpdateResult:
     logprobs: tuple[Floats, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Bytes that a process will hold at most, and those that it could have: what it holds now and what is free."""
+
+    peak: int
+    available: int
+
+
 @runtime_checkable
 class Policy(Protocol):
     """What a backend's `open(spec, seed)` returns."""
@@ -88,14 +98,29 @@ class Policy(Protocol):
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of sampled tokens, without the end token."""
 
-    def sample(self, requests: Sequence[SampleRequest], sampling: Sampling) -> list[list[Completion]]:
-        """Completions in the order of requests and seeds. A completion depends on its prompt and seed only."""
+    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens that continue a chat behind its last reply as it was sampled, end token included: what was said
+        since, up to where the assistant speaks again."""
+
+    def sample(
+        self, requests: Sequence[SampleRequest], sampling: Sampling, keep: bool = False
+    ) -> list[list[Completion]]:
+        """Completions in the order of requests and seeds. A completion depends on its prompt and seed only.
+
+        With `keep`, prompts of the next call may continue these completions, and should then cost their new part only.
+        """
 
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
         """Logprobs (T,) at each masked token; of the policy, or of the reference (adapter off)."""
 
     def update(self, rows: Sequence[Row], objective: Objective, settings: StepSettings) -> UpdateResult:
         """One optimiser step on Σ objective over the rows."""
+
+    def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> Footprint | None:
+        """Memory for sampling `copies` completions of `new` tokens of each prompt, and for an update on them.
+
+        None where it is too little to matter.
+        """
 
     def anchor(self) -> None:
         """From here on the reference is the policy as it stands, and the optimiser starts afresh.

@@ -6,6 +6,7 @@ raises while an episode runs drops the whole group: our fault is not the policy'
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from askfirst import plugins
 from askfirst.errors import AskfirstError, EnvironmentFault, PluginError, RewardFault
 from askfirst.policy import Completion, Policy, SampleRequest, Sampling
 from askfirst.store import seed_from
-from askfirst.values import FrozenMap, Group, Message, Rollout, Scenario, Score, Segment, Trajectory
+from askfirst.values import FrozenMap, Group, Message, Rollout, Scenario, Score, Segment, StopReason, Trajectory
 
 EMPTY = FrozenMap()
+MAX_TURNS = 50  # of an episode of an environment that names no MAX_TURNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,53 +102,99 @@ class Batch:
     faults: tuple[EnvironmentFault, ...]
 
 
+@dataclass(slots=True)
+class _Episode:
+    """An episode under way: what was said and its exact tokens; `stop` once it is over, `fault` if it broke."""
+
+    scenario: Scenario
+    index: int
+    messages: tuple[Message, ...]
+    segments: tuple[Segment, ...]
+    stop: StopReason | None = None
+    fault: EnvironmentFault | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        return self.stop is None and self.fault is None
+
+    @property
+    def token_ids(self) -> tuple[int, ...]:
+        return tuple(itertools.chain.from_iterable(segment.token_ids for segment in self.segments))
+
+
 def rollouts(stage: Stage, policy: Policy, scorer: Scorer, scenarios: Sequence[Scenario], draw: Draw) -> Batch:
-    """Sample `draw.group_size` episodes of each scenario and score them."""
+    """Play `draw.group_size` episodes of each scenario, all of them turn by turn together, and score them."""
     groups: list[Group] = []
     faults: list[EnvironmentFault] = []
-    prompts = [stage.prompt(s) for s in scenarios]
-    encoded = [policy.encode(p) for p in prompts]
-    requests = [SampleRequest(ids, _seeds(s, draw)) for ids, s in zip(encoded, scenarios, strict=True)]
-    completions = policy.sample(requests, stage.sampling)
-    for scenario, prompt, ids, samples in zip(scenarios, prompts, encoded, completions, strict=True):
-        try:
-            episodes = [_episode(stage, policy, scenario, (prompt, ids), c) for c in samples]
-        except EnvironmentFault as fault:
-            faults.append(fault)
+    for scenario, episodes in zip(scenarios, play(stage, policy, scenarios, draw), strict=True):
+        broken = next((e.fault for e in episodes if e.fault), None)
+        if broken:
+            faults.append(broken)
             continue
+        ended = [Trajectory(e.messages, e.segments, e.stop) for e in episodes if e.stop]
         done = [
-            Rollout(scenario, i, t, stage.env.parse(t.reply), scorer.score(scenario, t)) for i, t in enumerate(episodes)
+            Rollout(scenario, i, t, stage.env.parse(t.reply), scorer.score(scenario, t)) for i, t in enumerate(ended)
         ]
         groups.append(Group(scenario, tuple(done)))
     return Batch(tuple(groups), tuple(faults))
 
 
-def _seeds(scenario: Scenario, draw: Draw) -> tuple[int, ...]:
-    turn = 0
-    return tuple(seed_from(draw.seed, draw.step, scenario.id, index, turn) for index in range(draw.group_size))
+def play(stage: Stage, policy: Policy, scenarios: Sequence[Scenario], draw: Draw) -> list[list[_Episode]]:
+    """The episodes of each scenario, over or broken."""
+    groups = []
+    for scenario in scenarios:
+        prompt = stage.prompt(scenario)
+        opening = Segment(policy.encode(prompt), sampled=False)
+        groups.append([_Episode(scenario, i, prompt, (opening,)) for i in range(draw.group_size)])
+    most: int = getattr(stage.env, "MAX_TURNS", MAX_TURNS)
+    for turn in range(most):
+        going = [e for group in groups for e in group if e.goes_on]
+        if not going:
+            break
+        more = turn + 1 < most
+        # Episodes that have said the same so far are continuations of one prompt.
+        runs = [list(run) for _, run in itertools.groupby(going, key=lambda e: (e.scenario.id, e.token_ids))]
+        requests = [SampleRequest(run[0].token_ids, tuple(_seed(e, draw, turn) for e in run)) for run in runs]
+        completions = policy.sample(requests, stage.sampling, keep=more)
+        for episode, completion in zip(going, itertools.chain.from_iterable(completions), strict=True):
+            _take_turn(stage, policy, episode, completion, more)
+    return groups
 
 
-def _episode(
-    stage: Stage,
-    policy: Policy,
-    scenario: Scenario,
-    prompt: tuple[tuple[Message, ...], tuple[int, ...]],
-    completion: Completion,
-) -> Trajectory:
-    """The trajectory of a sampled reply. Raises EnvironmentFault when the environment raises or wants another turn."""
-    messages, ids = prompt
-    spoken = (*messages, Message("assistant", policy.decode(completion.token_ids)))
+def _seed(episode: _Episode, draw: Draw, turn: int) -> int:
+    return seed_from(draw.seed, draw.step, episode.scenario.id, episode.index, turn)
+
+
+def _take_turn(stage: Stage, policy: Policy, episode: _Episode, completion: Completion, more: bool) -> None:
+    """Add a sampled reply, and what the environment says to it; a reply that was cut off ends the episode."""
+    episode.messages += (Message("assistant", policy.decode(completion.token_ids)),)
+    episode.segments += (Segment(completion.token_ids, True, completion.logprobs),)
     try:
-        reply = stage.env.step(scenario, spoken)
+        answer = _answer(stage.env, episode, more)
+    except EnvironmentFault as fault:
+        episode.fault = fault
+        return
+    if answer is None or completion.stop is StopReason.LENGTH:
+        episode.stop = completion.stop
+        return
+    episode.messages += (answer,)
+    episode.segments += (Segment(policy.encode_next(episode.messages), sampled=False),)
+
+
+def _answer(env: ModuleType, episode: _Episode, more: bool) -> Message | None:
+    """What the environment says. Raises EnvironmentFault where it raises, or speaks when no turn is left."""
+    try:
+        answer: Message | None = env.step(episode.scenario, episode.messages)
     except AskfirstError:
         raise
     except Exception as error:
         raise EnvironmentFault(
-            f"environment raised {type(error).__name__}: {error}", where=f"scenario {scenario.id}"
+            f"environment raised {type(error).__name__}: {error}", where=f"scenario {episode.scenario.id}"
         ) from error
-    if reply is not None:
+    if answer is not None and not more:
         raise EnvironmentFault(
-            "this version runs episodes of one turn, and the environment asked for another", where=stage.env.__name__
+            "the environment asks for another turn after its last",
+            where=env.__name__,
+            hint="raise its MAX_TURNS or end its episodes",
         )
-    segments = (Segment(ids, sampled=False), Segment(completion.token_ids, True, completion.logprobs))
-    return Trajectory(spoken, segments, completion.stop)
+    return answer

@@ -23,10 +23,11 @@ from askfirst.policy import Policy
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.runfolder import VariantFolder
 from askfirst.steps import Method, learn, learning_rate, step_record
-from askfirst.store import append_line, commit_folder, plain, read_json, read_lines, write_json, write_lines
+from askfirst.store import append_line, commit_folder, held, plain, read_json, read_lines, write_json, write_lines
 from askfirst.values import FrozenMap, Rollout, Scenario
 
 BEST_KEPT = 20
+PATIENCE = 10.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +56,30 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
     Raises Interrupted after the step in which `stop` became true, with everything up to it committed,
     and GateFailed when a gate after the pilot does not hold.
     """
-    start = resume(job, policy)
-    method = Method.of(job.plan.train)
-    total, every = job.plan.train.steps, job.plan.evaluation.every
-    faults = sum(line["faults"] for line in read_lines(job.folder.metrics))
-    for step in range(start, total):
-        batch, record = one_step(job, policy, method, step)
-        faults += record.faults
-        check_faults(job, faults, (step + 1) * job.plan.train.scenarios_per_step)
-        append_line(job.folder.metrics, record)
-        listen(Event("step", job.name, values=_step_values(record, total)))
-        check_gates(job, step)
-        last, halted = step + 1 == total, stop()
-        if last or (step + 1) % every == 0:
-            checkpoint(job, policy, batch, step + 1, listen)
-        elif halted:
-            commit_folder(job.folder.halted(step + 1), policy.save)
-        if halted and not last:
-            raise Interrupted(f"{job.name} stopped after step {step + 1} of {total}; everything up to it is kept")
-    for folder in job.folder.halts():
-        shutil.rmtree(folder)
-    write_json(job.folder.run, {"version": 1, "arm": job.arm, "seed": job.seed, "steps": total, "faults": faults})
-    listen(Event("finished", job.name))
+    # A worker of a run that was killed a moment ago may be ending still.
+    with held(job.folder.root, patience=PATIENCE):
+        start = resume(job, policy)
+        method = Method.of(job.plan.train)
+        total, every = job.plan.train.steps, job.plan.evaluation.every
+        faults = sum(line["faults"] for line in read_lines(job.folder.metrics))
+        for step in range(start, total):
+            batch, record = one_step(job, policy, method, step)
+            faults += record.faults
+            check_faults(job, faults, (step + 1) * job.plan.train.scenarios_per_step)
+            append_line(job.folder.metrics, record)
+            listen(Event("step", job.name, values=_step_values(record, total)))
+            check_gates(job, step)
+            last, halted = step + 1 == total, stop()
+            if last or (step + 1) % every == 0:
+                checkpoint(job, policy, batch, step + 1, listen)
+            elif halted:
+                commit_folder(job.folder.halted(step + 1), policy.save)
+            if halted and not last:
+                raise Interrupted(f"{job.name} stopped after step {step + 1} of {total}; everything up to it is kept")
+        for folder in job.folder.halts():
+            shutil.rmtree(folder)
+        write_json(job.folder.run, {"version": 1, "arm": job.arm, "seed": job.seed, "steps": total, "faults": faults})
+        listen(Event("finished", job.name))
 
 
 def one_step(job: Job, policy: Policy, method: Method, step: int) -> tuple[Batch, StepRecord]:
@@ -199,7 +202,9 @@ def keep_rollouts(job: Job, batch: Batch, step: int) -> None:
 
 
 def _rollout_line(rollout: Rollout, step: int) -> dict[str, Any]:
-    reply = rollout.trajectory.segments[-1]
+    trajectory = rollout.trajectory
+    own = [segment for segment in trajectory.segments if segment.sampled]
+    spoken = next(i for i, message in enumerate(trajectory.messages) if message.role == "assistant")
     line: dict[str, Any] = plain(
         {
             "version": 1,
@@ -209,10 +214,11 @@ def _rollout_line(rollout: Rollout, step: int) -> dict[str, Any]:
             "stratum": rollout.scenario.stratum,
             "index": rollout.index,
             "request": rollout.scenario.opening[-1].content,
-            "reply": rollout.trajectory.reply,
-            "stop": rollout.trajectory.stop,
-            "token_ids": reply.token_ids,
-            "sampler_logprobs": reply.logprobs,
+            "reply": trajectory.reply,
+            "dialogue": trajectory.messages[spoken:],
+            "stop": trajectory.stop,
+            "token_ids": [token for segment in own for token in segment.token_ids],
+            "sampler_logprobs": [logprob for segment in own for logprob in segment.logprobs],
             "score": rollout.score,
         }
     )

@@ -17,7 +17,7 @@ from askfirst.plan import Plan, arm_plan
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import Scorer, Stage
 from askfirst.runfolder import RunFolder
-from askfirst.store import commit_folder, held, seed_from, write_json
+from askfirst.store import commit_folder, seed_from, write_json
 from askfirst.train import Job, train
 from askfirst.values import FrozenMap, Scenario
 from askfirst.warmstart import warmstart
@@ -98,9 +98,7 @@ def train_task(task: Task, listen: Listener, stop: Callable[[], bool]) -> None:
     job = Run(task.plan, RunFolder(task.root), "", (), (), listen, stop, threads=task.threads)
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
     variant = variant_of(job, task.arm, task.seed, dev)
-    # A worker of a run that was killed a moment ago may be ending still.
-    with held(variant.folder.root, patience=10.0):
-        train(variant, starting_policy(job, variant), listen, stop)
+    train(variant, starting_policy(job, variant), listen, stop)
 
 
 def variant_of(job: Run, arm: str, seed: int, dev: tuple[Scenario, ...]) -> Job:
@@ -111,7 +109,7 @@ def variant_of(job: Run, arm: str, seed: int, dev: tuple[Scenario, ...]) -> Job:
 def open_policy(plan: Plan, seed: int, threads: int = 0) -> Policy:
     """The plan's model, opened by its backend with adapters drawn from the seed."""
     model = plan.model
-    spec = ModelSpec(model.name, model.lora_rank, model.lora_alpha, model.dtype, threads)
+    spec = ModelSpec(model.name, model.lora_rank, model.lora_alpha, model.dtype, threads, model.sampler)
     policy: Policy = plugins.load("backends", model.backend).open_policy(spec, seed)
     return policy
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -46,7 +47,7 @@ def side_by_side(work: Work[T], items: Sequence[T], jobs: int, listen: Listener,
             while waiting and len(running) < jobs and not halt.is_set():
                 here, there = _WORKERS.Pipe(duplex=False)
                 process = _WORKERS.Process(target=_worker, args=(work, waiting.popleft(), there, halt))
-                process.start()
+                _start(process)
                 there.close()
                 running[here] = process
             ready = wait(list(running), LOOK_SECONDS)
@@ -69,6 +70,18 @@ def side_by_side(work: Work[T], items: Sequence[T], jobs: int, listen: Listener,
         raise Interrupted("stopped between phases; everything so far is kept")
 
 
+def _start(process: Any) -> None:
+    """Start a worker that Ctrl-C does not reach: the process that started it says when to stop."""
+    if sys.platform == "win32":
+        process.start()
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what is blocked here stays so in a child
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _receive(wire: Any, process: Any) -> Event | _Done:
     try:
         said: Event | _Done = wire.recv()
@@ -79,7 +92,6 @@ def _receive(wire: Any, process: Any) -> Event | _Done:
 
 
 def _worker(work: Work[Any], item: Any, wire: Connection, halt: Any) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one says when to stop
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         work(item, wire.send, halt.is_set)

@@ -48,6 +48,7 @@ def test_reads_and_writes(name: str, open_backend, tmp_path: Path) -> None:
     assert isinstance(policy, Policy)
     contract.replies_round_trip(policy, REPLIES)
     contract.completions_depend_on_prompt_and_seed(policy, PROMPTS, SAMPLING)
+    contract.dialogues_go_on(policy, PROMPTS, SAMPLING)
     contract.sampled_logprobs_recomputed(policy, PROMPTS, SAMPLING)
     contract.starts_at_the_reference(policy, PROMPTS, SAMPLING)
     contract.save_and_load(policy, open_backend(name), tmp_path, PROMPTS, SAMPLING)
@@ -71,6 +72,11 @@ def shifted(values, by: float):
 # Each fault replaces one method of a working policy; the check named is the one that must see it.
 FAULTS = {
     "replies_round_trip": ("decode", lambda self, ids: "", (REPLIES,)),
+    "dialogues_go_on": (
+        "encode_next",
+        lambda self, messages: self.encode(messages),
+        (PROMPTS, SAMPLING),
+    ),
     "sampled_logprobs_recomputed": (
         "logprobs",
         lambda self, rows, reference=False: shifted(type(self).logprobs(self, rows, reference), 1e-6),

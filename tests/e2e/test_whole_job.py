@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -110,12 +111,13 @@ def test_the_sealed_split_was_opened_once_and_a_finished_run_does_not_open_it_ag
 def test_interrupted_and_resumed_equals_uninterrupted(askfirst: Run, finished: Path, tmp_path: Path, jobs: str) -> None:
     out = tmp_path / "stopped"
     command = [sys.executable, "-m", "askfirst", "run", str(PLAN), "--out", str(out), "--jobs", jobs]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **pipes)
     metrics = out / "anchored/seed-0/metrics.jsonl"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not (metrics.is_file() and metrics.read_text().count("\n") >= 3):
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that belong to the command
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "--resume" in errors

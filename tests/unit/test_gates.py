@@ -11,6 +11,8 @@ import pytest
 from askfirst import gates, plugins
 from askfirst import plan as plans
 from askfirst.errors import GateFailed
+from askfirst.policy import Footprint, Sampling
+from askfirst.rollout import Stage
 from askfirst.values import FrozenMap, GateResult, GateStatus
 from askfirst.variants import DEV_SEED
 
@@ -68,6 +70,29 @@ def test_correctness(change: dict, words: str) -> None:
     found = gates.correctness(replace(SOUND, **change), POLICY, PLAN)
     assert found.status is GateStatus.FAILED
     assert words in found.reason
+
+
+@pytest.mark.parametrize(("available", "jobs", "holds"), [(100, 1, True), (100, 2, False), (50, 1, False)])
+def test_memory_compares_what_all_processes_need_with_what_is_free(available: int, jobs: int, holds: bool) -> None:
+    scenarios = ENV.scenarios("dev", 8, DEV_SEED)
+    asked: list[tuple[int, int]] = []
+
+    def footprint(prompts: list[tuple[int, ...]], copies: int, new: int) -> Footprint:
+        asked.append((len(prompts), copies))
+        return Footprint(60 if copies > 1 else 40, available)
+
+    policy = SimpleNamespace(encode=lambda messages: (0,) * len(messages[-1].content), footprint=footprint)
+    stage = Stage(ENV, "", Sampling(8))
+    found = gates.memory(policy, stage, PLAN, scenarios, jobs)
+    assert found.status is (GateStatus.PASSED if holds else GateStatus.FAILED), found.reason
+    assert asked == [(min(8, PLAN.train.scenarios_per_step), PLAN.train.group_size), (8, 1)]
+    assert ("take less" in found.reason) is not holds
+
+
+def test_memory_does_not_apply_where_it_does_not_matter() -> None:
+    policy = SimpleNamespace(encode=lambda messages: (0,), footprint=lambda *given: None)
+    found = gates.memory(policy, Stage(ENV, "", Sampling(8)), PLAN, ENV.scenarios("dev", 2, DEV_SEED))
+    assert found.status is GateStatus.NOT_APPLICABLE
 
 
 def test_feasibility_compares_with_the_budget() -> None:

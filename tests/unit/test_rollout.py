@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from askfirst import replies
+from askfirst import plugins, replies
 from askfirst.backends.scripted import Line, Scripted
+from askfirst.batches import make_rows
 from askfirst.errors import RewardFault
 from askfirst.policy import Sampling
 from askfirst.rollout import Draw, Scorer, Stage, rollouts
-from askfirst.values import FrozenMap, Message, Scenario, Score
+from askfirst.values import FrozenMap, Message, Scenario, Score, StopReason
 
 SCENARIO = Scenario("s1", "f", "ambiguous", "train", True, (Message("user", "user said: send it"),), FrozenMap())
 DRAW = Draw(seed=1, step=0, group_size=2)
@@ -23,6 +25,7 @@ def env(**changes: object) -> SimpleNamespace:
         "step": lambda s, m: None,
         "parse": replies.parse_action,
         "__name__": "fake",
+        "MAX_TURNS": 1,
     }
     return SimpleNamespace(**{**fields, **changes})
 
@@ -86,4 +89,31 @@ def test_an_environment_that_raises_drops_the_whole_group() -> None:
 
 def test_another_turn_is_refused_aloud() -> None:
     batch = run(reward(value(1.0)), env(step=lambda s, m: Message("user", "and?")))
-    assert "one turn" in str(batch.faults[0])
+    assert "another turn" in str(batch.faults[0])
+
+
+def test_a_dialogue_is_recorded_turn_by_turn() -> None:
+    def step(scenario: Scenario, messages: tuple[Message, ...]) -> Message | None:
+        replies = [m.content for m in messages if m.role == "assistant"]
+        return Message("user", f"and then {len(replies)}?") if len(replies) < 3 else None
+
+    script = Scripted([Line("and then 2", "third"), Line("and then 1", "second"), Line("", "first")])
+    stage = Stage(env(step=step, MAX_TURNS=3), "be brief", Sampling(40))  # type: ignore[arg-type]
+    batch = rollouts(stage, script, reward(value(1.0)), [SCENARIO], DRAW)
+    trajectory = batch.groups[0].rollouts[1].trajectory
+    said = ["first", "and then 1?", "second", "and then 2?", "third"]
+    assert [m.content for m in trajectory.messages[2:]] == said
+    assert [s.sampled for s in trajectory.segments] == [False, True, False, True, False, True]
+    assert trajectory.reply == "third"
+    (row, _) = make_rows(batch.groups, plugins.load("advantages", "grpo"), {})
+    spans = [script.decode(part) for part in np.split(row.token_ids, np.flatnonzero(np.diff(row.mask)) + 1)]
+    assert spans[1::2] == ["first", "second", "third"]
+    assert row.mask.sum() == sum(len(s.token_ids) for s in trajectory.segments if s.sampled)
+
+
+def test_a_reply_that_was_cut_off_ends_the_episode() -> None:
+    stage = Stage(env(step=lambda s, m: Message("user", "and?"), MAX_TURNS=3), "", Sampling(1))  # type: ignore[arg-type]
+    batch = rollouts(stage, Scripted([Line("", "a long reply")]), reward(value(1.0)), [SCENARIO], DRAW)
+    trajectory = batch.groups[0].rollouts[0].trajectory
+    assert trajectory.stop is StopReason.LENGTH
+    assert [s.sampled for s in trajectory.segments] == [False, True]

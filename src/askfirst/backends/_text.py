@@ -45,6 +45,12 @@ def chat(messages: Sequence[Message]) -> tuple[int, ...]:
     return (*ids, ROLES["assistant"])
 
 
+def continued(messages: Sequence[Message]) -> tuple[int, ...]:
+    """What a chat says behind its last reply, as tokens, ready for the assistant's next one."""
+    last = max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1)
+    return chat(messages[last + 1 :])
+
+
 def messages_of(token_ids: Sequence[int]) -> list[Message]:
     """The chat that the tokens spell; the open assistant turn at the end is left out."""
     names = {mark: role for role, mark in ROLES.items()}

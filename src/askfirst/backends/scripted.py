@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from askfirst.backends._text import END, chat, pack, unpack
+from askfirst.backends._text import END, chat, continued, pack, unpack
 from askfirst.errors import BackendFault, ModelError
 from askfirst.policy import Completion, ModelSpec, Objective, SampleRequest, Sampling, StepSettings, UpdateResult
 from askfirst.store import content_hash, read_json, read_lines, write_json
@@ -39,6 +39,10 @@ class Scripted:
         """Tokens of a chat, six bytes each."""
         return chat(messages)
 
+    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens of what was said since the last reply, ready for the next one."""
+        return continued(messages)
+
     def encode_reply(self, text: str) -> tuple[int, ...]:
         """Tokens of a reply with the end token."""
         return (*pack(text), END)
@@ -47,7 +51,9 @@ class Scripted:
         """Text of reply tokens."""
         return unpack(token_ids)
 
-    def sample(self, requests: Sequence[SampleRequest], sampling: Sampling) -> list[list[Completion]]:
+    def sample(
+        self, requests: Sequence[SampleRequest], sampling: Sampling, keep: bool = False
+    ) -> list[list[Completion]]:
         """The scripted reply for each seed. Raises BackendFault for a prompt without a line."""
         return [[self._speak(r.prompt_ids, sampling.max_tokens)] * len(r.seeds) for r in requests]
 
@@ -58,6 +64,9 @@ class Scripted:
     def update(self, rows: Sequence[Row], objective: Objective, settings: StepSettings) -> UpdateResult:
         """Always raises BackendFault."""
         raise BackendFault("scripted cannot learn", hint="train with backend tabular or hf")
+
+    def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> None:
+        """Too little to matter."""
 
     def anchor(self) -> None:
         """Nothing to do: a script is its own reference."""

@@ -76,12 +76,31 @@ def evaluate(
 def check(
     kind: Annotated[str | None, typer.Argument(help="envs, rewards, advantages, losses, stats or backends.")] = None,
     name: Annotated[str | None, typer.Argument(help="One plugin; all of the kind when left out.")] = None,
+    attacks: Annotated[
+        list[Path] | None, typer.Option(help="File of further attacks for rewards, as `redteam` writes them.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Hold plugins against their contract and rewards against their attacks. Exit 1 when one does not hold."""
     from askfirst.cli import checking
 
-    checking.check(kind, name, as_json=as_json)
+    checking.check(kind, name, tuple(attacks or ()), as_json=as_json)
+
+
+@app.command()
+def redteam(
+    reward: Annotated[str, typer.Argument(help="A reward plugin.")],
+    budget: Annotated[int, typer.Option(min=1, help="Evaluations of a reply on a scenario.")] = 200_000,
+    seed: Annotated[int, typer.Option(help="Names the search and its scenarios.")] = 0,
+    env: Annotated[str, typer.Option(help="Where the scenarios come from.")] = "judgment",
+    out: Annotated[Path | None, typer.Option(help="Attack file to write; by default redteam-<reward>.jsonl.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Search for replies that a reward passes and should not. Exit 1 when there are any."""
+    from askfirst.cli import checking
+
+    given = checking.Attack(reward, env, budget, seed, out or Path(f"redteam-{reward}.jsonl"))
+    checking.attack(given, as_json=as_json)
 
 
 @app.command()

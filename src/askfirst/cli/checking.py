@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
+from rich.progress import Progress
 
-from askfirst import plugins
+from askfirst import plugins, redteam
+from askfirst.cases import Case, read_cases, write_cases
 from askfirst.contracts import advantages, envs, losses, rewards
 from askfirst.errors import AskfirstError, GateFailed, InputError
+from askfirst.replies import SAID
 from askfirst.rollout import EMPTY
 from askfirst.values import GateResult, GateStatus
 
 CHECKED = ("envs", "rewards", "advantages", "losses")
 
 
-def check(kind: str | None, name: str | None, *, as_json: bool) -> None:
-    """Check one plugin, one kind, or everything; exit 1 when one does not hold."""
+def check(kind: str | None, name: str | None, attacks: tuple[Path, ...] = (), *, as_json: bool) -> None:
+    """Check one plugin, one kind, or everything; exit 1 when one does not hold. `attacks` are files for rewards."""
+    more = tuple(case for path in attacks for case in read_cases(path))
     if kind is not None and kind not in CHECKED:
         raise InputError(f"no contract is checked here for {kind!r}", hint=f"choose one of: {', '.join(CHECKED)}")
     results = []
     for each in [kind] if kind else CHECKED:
         for plugin in [name] if name else plugins.names(each):
-            results.append((each, plugin, *_verdict(each, plugin)))
+            results.append((each, plugin, *_verdict(each, plugin, more)))
     if as_json:
         print(json.dumps([{"kind": k, "name": n, "holds": holds, "words": words} for k, n, holds, words in results]))
     else:
@@ -33,7 +39,7 @@ def check(kind: str | None, name: str | None, *, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _verdict(kind: str, name: str) -> tuple[bool, str]:
+def _verdict(kind: str, name: str, more: tuple[Case, ...]) -> tuple[bool, str]:
     module = plugins.load(kind, name)
     try:
         match kind:
@@ -44,7 +50,7 @@ def _verdict(kind: str, name: str) -> tuple[bool, str]:
             case "losses":
                 losses.check(module)
             case _:
-                report = rewards.self_test(module, EMPTY)
+                report = rewards.self_test(module, EMPTY, more)
                 words = f"{report.attacks} attacks held, {report.honest} honest passed"
                 return not report.broken, "; ".join(report.broken[:3]) or words
     except AskfirstError as error:
@@ -56,3 +62,54 @@ def require_green(result: GateResult) -> None:
     """Raise GateFailed unless the self-test passed: no number is made with a broken reward."""
     if result.status is not GateStatus.PASSED:
         raise GateFailed(f"self-test: {result.reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """What a red team is to do."""
+
+    reward: str
+    env: str
+    budget: int
+    seed: int
+    out: Path
+
+
+def attack(given: Attack, *, as_json: bool) -> None:
+    """Search, show what is found as it is found, and write it as an attack file; exit 1 when there is any."""
+    module = plugins.load("rewards", given.reward)
+    panel = redteam.panel(plugins.load("envs", given.env), given.seed)
+    console = Console(highlight=False, soft_wrap=True, stderr=True)
+    found: list[redteam.Finding] = []
+    with Progress(console=console, disable=as_json, transient=True) as bar:
+        task = bar.add_task(f"{given.reward}: nothing yet", total=given.budget)
+
+        def tell(spent: int, count: int) -> None:
+            bar.update(task, completed=spent, description=f"{given.reward}: {count or 'nothing'} found")
+
+        for finding in redteam.search(module, panel, given.budget, given.seed, progress=tell):
+            found.append(finding)
+            _show(finding, as_json)
+    again = f"askfirst redteam {given.reward} --budget {given.budget} --seed {given.seed}"
+    if found:
+        write_cases(given.out, [finding.case(redteam.THRESHOLD) for finding in found])
+    if as_json:
+        print(json.dumps({"found": len(found), "file": str(given.out) if found else None, "again": again}))
+    elif found:
+        print(f"{len(found)} found, written to {given.out}\nagain: {again}")
+        print(f"held against it from now on: askfirst check rewards {given.reward} --attacks {given.out}")
+    else:
+        print(f"nothing found in {given.budget} evaluations (seed {given.seed}, {len(panel)} scenarios)")
+    if found:
+        raise SystemExit(1)
+
+
+def _show(finding: redteam.Finding, as_json: bool) -> None:
+    requests = [scenario.opening[-1].content.rpartition(SAID)[2] for scenario in finding.scenarios]
+    line = {"reply": finding.reply, "requests": requests, "why": finding.why, "evaluations": finding.evaluations}
+    if as_json:
+        print(json.dumps(line, ensure_ascii=False), flush=True)
+    else:
+        print(
+            f"{finding.why}\n  reply    {finding.reply}", *(f"\n  request  {r}" for r in requests), sep="", flush=True
+        )

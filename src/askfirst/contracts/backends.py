@@ -40,6 +40,22 @@ def completions_depend_on_prompt_and_seed(policy: Policy, prompts: Prompts, samp
             raise BackendFault(f"completions sampled {name} differ", where=policy.name)
 
 
+def dialogues_go_on(policy: Policy, prompts: Prompts, sampling: Sampling, said: str = "the second one") -> None:
+    """The tokens of a further turn say what was said, and holding on to earlier turns changes no completion."""
+    requests = [SampleRequest(policy.encode(prompt), SEEDS) for prompt in prompts]
+    first = policy.sample(requests, sampling, keep=True)
+    later = []
+    for prompt, request, group in zip(prompts, requests, first, strict=True):
+        for completion in group:
+            reply = Message("assistant", policy.decode(completion.token_ids))
+            rest = policy.encode_next([*prompt, reply, Message("user", said)])
+            if said not in policy.decode(rest) or reply.content in policy.decode(rest):
+                raise BackendFault(f"{said!r} is continued as {policy.decode(rest)!r}", where=policy.name)
+            later.append(SampleRequest((*request.prompt_ids, *completion.token_ids, *rest), (SEEDS[0],)))
+    if _tokens(policy.sample(later, sampling)) != _tokens(policy.sample(later, sampling)):
+        raise BackendFault("a dialogue that was kept goes on in another way than one that was not", where=policy.name)
+
+
 def sampled_logprobs_recomputed(policy: Policy, prompts: Prompts, sampling: Sampling) -> float:
     """The sampler's logprobs are the policy's own; returns the mean gap in nats."""
     rows = sampled_rows(policy, prompts, sampling)

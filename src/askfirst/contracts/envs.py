@@ -9,11 +9,11 @@ from typing import Any
 
 from askfirst.errors import EnvironmentFault, SplitError
 from askfirst.replies import PAYLOADS
+from askfirst.rollout import MAX_TURNS
 from askfirst.values import Action, Ask, Invalid, Message, Scenario
 
 SPLITS = ("train", "dev", "sealed")
 DRAWN = 300  # scenarios a split in each check
-MAX_TURNS = 50  # an episode of an environment that names no MAX_TURNS
 _SHORT = 4  # hidden texts below this length say nothing when they occur
 _TEXTS = ("", "{}", "?", "\x00", "[1, 2", '{"intent": "clarify"}', "\ud800", "a" * 9000, "null")
 

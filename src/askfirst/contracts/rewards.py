@@ -41,12 +41,13 @@ class SelfTestReport:
     corpus: str = ""
 
 
-def self_test(module: ModuleType, params: Mapping[str, Any] = FrozenMap()) -> SelfTestReport:
-    """Run a reward on its attacks, its honest cases and random replies; every deviation is listed.
+def self_test(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), more: Sequence[Case] = ()) -> SelfTestReport:
+    """Run a reward on its attacks and `more` of them, its honest cases and random replies; every deviation is listed.
 
     Raises RewardFault where the reward refuses the params.
     """
     attacks, honest = cases(module, params)
+    attacks = (*attacks, *more)
     broken = list(_declared(module, attacks, honest))
     if attacks and honest:
         broken += [found for case in attacks for found in _case(module, case, params, attack=True)]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import torch
 
-from askfirst.backends.hf.models import default_cache, load
+from askfirst.backends.hf.models import default_cache, load, resolve
 from askfirst.backends.hf.policy import HfPolicy
+from askfirst.backends.hf.vllm import open_engine
 from askfirst.policy import ModelSpec, Policy
 
 # Products this small gain little from a second thread, and on a busy machine threads that wait for each other cost
@@ -23,7 +24,10 @@ def open_policy(spec: ModelSpec, seed: int, cache: Path | None = None) -> Policy
     A model with fewer than SMALL weights is computed on one thread in this process, whatever `spec` says.
     Raises ModelError for a name that resolves to nothing usable.
     """
-    policy = HfPolicy(load(spec.name, spec.dtype, cache or default_cache()), spec, seed)
+    cache = cache or default_cache()
+    policy = HfPolicy(load(spec.name, spec.dtype, cache), spec, seed)
+    if spec.sampler == "vllm":
+        policy.sample_with(open_engine(resolve(spec.name, cache), spec.dtype, spec.lora_rank, policy.network.context))
     small = sum(weight.numel() for weight in policy.network.model.parameters()) < SMALL
     torch.set_num_threads(1 if small else spec.threads or FOUND)
     return policy

@@ -42,7 +42,12 @@ class Chat:
         return text
 
     def _encode(self, messages: tuple[Message, ...]) -> tuple[int, ...]:
-        """Tokens of a chat up to where the assistant speaks.
+        """Tokens of a chat up to where the assistant speaks."""
+        marked = [Message(m.role, _MARK.format(i)) for i, m in enumerate(messages)]
+        return self._filled(self._render(marked, reply_next=True), messages)
+
+    def _filled(self, skeleton: str, messages: tuple[Message, ...]) -> tuple[int, ...]:
+        """Tokens of what the template wrote, each mark replaced by the message of that number.
 
         The text is tokenised as a whole, as in the model's own training, unless that yields other
         control tokens than the template's own: then some message spells one, and every message is
@@ -50,8 +55,6 @@ class Chat:
         """
         if self._trims:
             messages = tuple(Message(m.role, m.content.strip()) for m in messages)
-        marked = [Message(m.role, _MARK.format(i)) for i, m in enumerate(messages)]
-        skeleton = self._render(marked, reply_next=True)
         text = _MARKED.sub(lambda match: messages[int(match[1])].content, skeleton)
         whole = self._tokens(text)
         pieces = _MARKED.split(skeleton)  # template, number, template, number, …, template
@@ -63,6 +66,17 @@ class Chat:
         for number, piece in zip(pieces[1::2], frame[1:], strict=True):
             ids += self._plain_tokens(messages[int(number)].content) + piece
         return tuple(ids)
+
+    def encode_next(self, messages: tuple[Message, ...]) -> tuple[int, ...]:
+        """Tokens of a chat behind its last reply, the reply's end token left out, up to where the assistant speaks.
+
+        What came before stays as it was sampled, whatever the template would make of it by now.
+        """
+        last = max(i for i, m in enumerate(messages) if m.role == "assistant")
+        marked = [Message(m.role, _MARK.format(i)) for i, m in enumerate(messages)]
+        rest = self._render(marked, reply_next=True).partition(_MARK.format(last))[2]
+        ids = self._filled(rest, messages)
+        return ids[1:] if ids and ids[0] == self.end_id else ids
 
     def _encode_reply(self, text: str) -> tuple[int, ...]:
         """Tokens of a reply, the end token last."""

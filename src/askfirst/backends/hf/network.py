@@ -26,6 +26,7 @@ class Network:
         self.trunk: nn.Module = model.get_decoder()
         self.context = int(getattr(self.config, "max_position_embeddings", 1 << 30))
         self.device: torch.device = model.get_output_embeddings().weight.device
+        self.itemsize = next(model.parameters()).dtype.itemsize  # bytes of a weight, and of an activation
         self.packs = True  # whether its attention may be exchanged for ours
         # The argument was renamed within the 5.x series.
         names = inspect.signature(self.trunk.forward).parameters

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from askfirst.backends.hf import sampler, trainer
+from askfirst.backends.hf import memory, trainer
 from askfirst.backends.hf.chat import Chat
 from askfirst.backends.hf.check import check
 from askfirst.backends.hf.lora import Adapter, assign, read_tensors, write_tensors
 from askfirst.backends.hf.models import Loaded
 from askfirst.backends.hf.network import Network
 from askfirst.backends.hf.norm import stand_in
+from askfirst.backends.hf.sampler import Sampler
+from askfirst.backends.hf.vllm import VllmSampler
 from askfirst.errors import BackendFault
-from askfirst.policy import Completion, ModelSpec, Objective, SampleRequest, Sampling, StepSettings, UpdateResult
+from askfirst.policy import (
+    Completion,
+    Footprint,
+    ModelSpec,
+    Objective,
+    SampleRequest,
+    Sampling,
+    StepSettings,
+    UpdateResult,
+)
 from askfirst.values import Floats, Message, Row
 
 OPTIMIZER_FILE = "optimizer.safetensors"
@@ -40,14 +52,23 @@ class HfPolicy:
         self.network = Network(loaded.model)
         self._chat = Chat(loaded.tokenizer, spec.name, loaded.end_ids)
         check(self.network)
+        self._sampler: Sampler | VllmSampler = Sampler(self.network, self._chat.end_ids)
         self._adapter = Adapter(loaded.model, spec.lora_rank, spec.lora_alpha, seed)
         self.trainable_parameters = sum(p.numel() for p in self._adapter.parameters.values())
         self._optimizer = torch.optim.AdamW(self._adapter.parameters.values(), lr=0.0, weight_decay=0.0)
         self._forget()
 
+    def sample_with(self, engine: Any) -> None:
+        """From here on completions come from a `vllm.LLM` of the same model, opened with LoRA."""
+        self._sampler = VllmSampler(engine, self._chat.end_ids, lambda folder: self._adapter.save(folder, self.name))
+
     def encode(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Tokens of a chat, ready for the assistant's reply; no message can spell a control token."""
         return self._chat.encode(tuple(messages))
+
+    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens that continue a chat behind its last reply as it was sampled, ready for the assistant."""
+        return self._chat.encode_next(tuple(messages))
 
     def encode_reply(self, text: str) -> tuple[int, ...]:
         """Tokens of a reply as the policy would have sampled it, the end token included."""
@@ -57,10 +78,15 @@ class HfPolicy:
         """Text of sampled tokens, without the end token."""
         return self._chat.decode(token_ids)
 
-    def sample(self, requests: Sequence[SampleRequest], sampling: Sampling) -> list[list[Completion]]:
-        """Completions in the order of requests and seeds; each depends on its prompt and seed only."""
+    def sample(
+        self, requests: Sequence[SampleRequest], sampling: Sampling, keep: bool = False
+    ) -> list[list[Completion]]:
+        """Completions in the order of requests and seeds; each depends on its prompt and seed only.
+
+        With `keep`, prompts of the next call that continue these completions are not computed again.
+        """
         with self._adapter.fixed():
-            return sampler.sample(self.network, self._chat.end_ids, requests, sampling, self.rows_at_once)
+            return self._sampler.sample(requests, sampling, self.rows_at_once, keep)
 
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
         """Logprobs (T,) in nats at temperature 1 at each masked token, of the policy or its reference."""
@@ -84,7 +110,16 @@ class HfPolicy:
         for group in self._optimizer.param_groups:
             group["lr"], group["weight_decay"] = settings.lr, settings.weight_decay
         self._optimizer.step()
+        self._sampler.forget()
         return UpdateResult(value, norm, tuple(logprobs))
+
+    def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> Footprint:
+        """Memory of the model's device for sampling `copies` completions of `new` tokens of each prompt and for an
+        update on them, whichever takes more; within 15 % in benchmarks/memory.py."""
+        sampling = memory.sampling_bytes(self.network, prompts, copies, new, self.rows_at_once)
+        learning = memory.learning_bytes(self.network, prompts, copies, new, self.tokens_at_once)
+        held = memory.held(self.network.device)
+        return Footprint(held + max(sampling, learning), held + memory.free(self.network.device))
 
     def anchor(self) -> None:
         """From here on the reference is the policy as it stands, and the optimiser starts afresh."""
@@ -100,6 +135,7 @@ class HfPolicy:
         """Read back what `save` wrote. Raises InputError where the files do not fit this model."""
         found = read_tensors(folder / OPTIMIZER_FILE)
         self._adapter.load(folder)
+        self._sampler.forget()
         assign(self._optimizer_state(), found, folder / OPTIMIZER_FILE)
 
     def fingerprint(self) -> str:

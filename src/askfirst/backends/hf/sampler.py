@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from askfirst.backends.hf.decoding import decoder
+from askfirst.backends.hf.batching import Ids
+from askfirst.backends.hf.decoding import Decoder, PackedDecoder, decoder
 from askfirst.backends.hf.network import Network
 from askfirst.errors import InputError
 from askfirst.policy import Completion, SampleRequest, Sampling
@@ -24,33 +25,129 @@ COMPACT_AT = 0.25  # fraction of finished rows at which the others are moved tog
 class _Wanted:
     """One completion to make, and where it goes in the answer."""
 
-    prompt: tuple[int, ...]
+    prompt: Ids
     seed: int
     request: int
     index: int
 
 
-def sample(
-    network: Network, end_ids: frozenset[int], requests: Sequence[SampleRequest], sampling: Sampling, max_rows: int
-) -> list[list[Completion]]:
-    """Completions in the order of requests and seeds; at most `max_rows` rows are in memory at a time.
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of an earlier call: its decoder, its number there, which prompt it continued; tokens of that and behind."""
 
-    Raises InputError for a prompt that is empty or leaves no room in the model's context.
+    rows: PackedDecoder
+    number: int
+    origin: int
+    prompt: int
+    held: int
+
+
+class Sampler:
+    """Samples from a network. With `keep` a call holds on to what it computed, and the next one goes on from there.
+
+    So a dialogue costs its tokens once: a prompt that begins with an earlier one and its completion is recognised.
     """
-    if sampling.max_tokens < 1 or sampling.temperature < 0:
-        raise InputError(f"max_tokens {sampling.max_tokens} and temperature {sampling.temperature} sample nothing")
-    wanted = [_Wanted(r.prompt_ids, s, i, j) for i, r in enumerate(requests) for j, s in enumerate(r.seeds)]
-    for item in wanted:
-        _check_room(network, len(item.prompt), sampling.max_tokens)
-    # Rows of similar length share a chunk, rows of one prompt stand side by side.
-    wanted.sort(key=lambda w: (len(w.prompt), w.prompt, w.request, w.index))
-    answers: list[list[Completion | None]] = [[None] * len(r.seeds) for r in requests]
-    with torch.inference_mode(), network.own_attention():
-        for start in range(0, len(wanted), max_rows):
-            chunk = wanted[start : start + max_rows]
-            for item, completion in zip(chunk, _complete(network, end_ids, chunk, sampling), strict=True):
-                answers[item.request][item.index] = completion
-    return [[c for c in row if c is not None] for row in answers]
+
+    def __init__(self, network: Network, end_ids: frozenset[int]) -> None:
+        self.network, self.end_ids = network, end_ids
+        self._kept: dict[Ids, _Row] = {}
+
+    def forget(self) -> None:
+        """Drop what earlier calls computed; to be called whenever the weights change."""
+        self._kept = {}
+
+    def sample(
+        self, requests: Sequence[SampleRequest], sampling: Sampling, most: int, keep: bool = False
+    ) -> list[list[Completion]]:
+        """Completions in the order of requests and seeds; at most `most` rows are decoded at a time.
+
+        Raises InputError for a prompt that is empty or leaves no room in the model's context.
+        """
+        if sampling.max_tokens < 1 or sampling.temperature < 0:
+            raise InputError(f"max_tokens {sampling.max_tokens} and temperature {sampling.temperature} sample nothing")
+        wanted = [_Wanted(r.prompt_ids, s, i, j) for i, r in enumerate(requests) for j, s in enumerate(r.seeds)]
+        for item in wanted:
+            _check_room(self.network, len(item.prompt), sampling.max_tokens)
+        answers: list[list[Completion | None]] = [[None] * len(r.seeds) for r in requests]
+        kept, self._kept = self._kept, {}
+        with torch.inference_mode(), self.network.own_attention():
+            for chunk, rows in self._started(wanted, kept, sampling.max_tokens, (most, keep)):
+                completions = self._complete(rows, chunk, sampling)
+                for item, completion in zip(chunk, completions, strict=True):
+                    answers[item.request][item.index] = completion
+                if keep and isinstance(rows, PackedDecoder):
+                    self._remember(rows, chunk, completions)
+        return [[c for c in row if c is not None] for row in answers]
+
+    def _started(
+        self, wanted: Sequence[_Wanted], kept: dict[Ids, _Row], new: int, limits: tuple[int, bool]
+    ) -> Iterator[tuple[Sequence[_Wanted], Decoder]]:
+        """What is wanted in chunks, each with rows that stand at the end of their prompts."""
+        most, keep = limits
+        known = {id(item): _longest(kept, item.prompt) for item in wanted}
+        # Rows of similar length share a chunk, rows of one prompt stand side by side.
+        fresh = sorted(
+            (w for w in wanted if known[id(w)] is None), key=lambda w: (len(w.prompt), w.prompt, w.request, w.index)
+        )
+        for start in range(0, len(fresh), most):
+            chunk = fresh[start : start + most]
+            runs = [(prompt, len(list(same))) for prompt, same in itertools.groupby(w.prompt for w in chunk)]
+            yield chunk, decoder(self.network, [p for p, _ in runs], [n for _, n in runs], new, keep)
+        later: dict[int, list[tuple[_Row, _Wanted]]] = {}
+        for item in wanted:
+            row = known[id(item)]
+            if row is not None:
+                later.setdefault(id(row.rows), []).append((row, item))
+        for pairs in later.values():
+            pairs.sort(key=lambda pair: (pair[0].origin, pair[0].number, pair[1].request, pair[1].index))
+            rows = pairs[0][0].rows
+            own = [item.prompt[row.prompt :] for row, item in pairs]
+            rows.resume([row.number for row, _ in pairs], [row.held for row, _ in pairs], own, new)
+            yield [item for _, item in pairs], rows
+
+    def _remember(self, rows: PackedDecoder, chunk: Sequence[_Wanted], completions: Sequence[Completion]) -> None:
+        origins = rows.origin.tolist()
+        lengths = rows.whole[0].tolist()
+        for number, (item, completion) in enumerate(zip(chunk, completions, strict=True)):
+            tokens = (*item.prompt, *completion.token_ids)
+            prompt = lengths[origins[number]]
+            self._kept[tokens] = _Row(rows, number, origins[number], prompt, len(tokens) - prompt)
+
+    def _complete(self, rows: Decoder, chunk: Sequence[_Wanted], sampling: Sampling) -> list[Completion]:
+        points = uniforms([w.seed for w in chunk], sampling.max_tokens).to(self.network.device)
+        ends = torch.tensor(sorted(self.end_ids), device=self.network.device)
+        places = list(range(len(chunk)))  # in the chunk, of each row
+        tokens_of: list[list[int]] = [[] for _ in chunk]
+        logprobs_of: list[list[float]] = [[] for _ in chunk]
+        ended = [False] * len(chunk)
+        for step in range(sampling.max_tokens):
+            tokens, logprobs = draw(self.network.logits(rows.hidden), points[:, step], sampling.temperature)
+            is_end = torch.isin(tokens, ends)
+            for place, token, logprob, last in zip(
+                places, tokens.tolist(), logprobs.tolist(), is_end.tolist(), strict=True
+            ):
+                if not ended[place]:
+                    tokens_of[place].append(token)
+                    logprobs_of[place].append(logprob)
+                    ended[place] = last
+            left = [row for row, place in enumerate(places) if not ended[place]]
+            if not left or step + 1 == sampling.max_tokens:
+                break
+            if len(left) <= (1 - COMPACT_AT) * len(places):
+                index = torch.tensor(left, device=self.network.device)
+                rows.keep(index)
+                tokens, points, places = tokens[index], points[index], [places[row] for row in left]
+            rows.advance(tokens)
+        return [
+            Completion(tuple(ids), tuple(lps), StopReason.END if end else StopReason.LENGTH)
+            for ids, lps, end in zip(tokens_of, logprobs_of, ended, strict=True)
+        ]
+
+
+def _longest(kept: dict[Ids, _Row], prompt: Ids) -> _Row | None:
+    """The row of an earlier call that holds most of the beginning of a prompt, but not all of it."""
+    lengths = sorted({len(tokens) for tokens in kept if len(tokens) < len(prompt)}, reverse=True)
+    return next((kept[prompt[:n]] for n in lengths if prompt[:n] in kept), None)
 
 
 def draw(logits: Tensor, uniforms: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
@@ -97,38 +194,3 @@ def _check_room(network: Network, prompt: int, new: int) -> None:
             f"prompt of {prompt} tokens plus {new} new ones exceeds the model's context of {network.context}",
             hint="shorten the system prompt or lower max_tokens",
         )
-
-
-def _complete(
-    network: Network, end_ids: frozenset[int], chunk: Sequence[_Wanted], sampling: Sampling
-) -> list[Completion]:
-    runs = [(prompt, len(list(same))) for prompt, same in itertools.groupby(w.prompt for w in chunk)]
-    rows = decoder(network, [prompt for prompt, _ in runs], [count for _, count in runs], sampling.max_tokens)
-    points = uniforms([w.seed for w in chunk], sampling.max_tokens).to(network.device)
-    ends = torch.tensor(sorted(end_ids), device=network.device)
-    places = list(range(len(chunk)))  # in the chunk, of each row
-    tokens_of: list[list[int]] = [[] for _ in chunk]
-    logprobs_of: list[list[float]] = [[] for _ in chunk]
-    ended = [False] * len(chunk)
-    for step in range(sampling.max_tokens):
-        tokens, logprobs = draw(network.logits(rows.hidden), points[:, step], sampling.temperature)
-        is_end = torch.isin(tokens, ends)
-        for place, token, logprob, last in zip(
-            places, tokens.tolist(), logprobs.tolist(), is_end.tolist(), strict=True
-        ):
-            if not ended[place]:
-                tokens_of[place].append(token)
-                logprobs_of[place].append(logprob)
-                ended[place] = last
-        left = [row for row, place in enumerate(places) if not ended[place]]
-        if not left or step + 1 == sampling.max_tokens:
-            break
-        if len(left) <= (1 - COMPACT_AT) * len(places):
-            index = torch.tensor(left, device=network.device)
-            rows.keep(index)
-            tokens, points, places = tokens[index], points[index], [places[row] for row in left]
-        rows.advance(tokens)
-    return [
-        Completion(tuple(ids), tuple(lps), StopReason.END if end else StopReason.LENGTH)
-        for ids, lps, end in zip(tokens_of, logprobs_of, ended, strict=True)
-    ]

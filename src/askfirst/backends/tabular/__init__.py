@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from askfirst.backends._text import END, FIRST_FREE, chat, messages_of, pack, unpack
+from askfirst.backends._text import END, FIRST_FREE, chat, continued, messages_of, pack, unpack
 from askfirst.backends.tabular._features import COLUMNS, columns, facts_of
 from askfirst.backends.tabular._learner import AdamW, log_softmax, logits
 from askfirst.backends.tabular._request import Request, read
@@ -68,6 +68,10 @@ class Tabular:
         """Tokens of a chat, six bytes each, ready for a strategy token."""
         return chat(messages)
 
+    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens of what was said since the last reply, ready for the next one."""
+        return continued(messages)
+
     def encode_reply(self, text: str) -> tuple[int, ...]:
         """The strategy nearest to a reply, then the reply's own text and the end token.
 
@@ -80,7 +84,9 @@ class Tabular:
         """Text of reply tokens, without strategy and end."""
         return unpack(token_ids)
 
-    def sample(self, requests: Sequence[SampleRequest], sampling: Sampling) -> list[list[Completion]]:
+    def sample(
+        self, requests: Sequence[SampleRequest], sampling: Sampling, keep: bool = False
+    ) -> list[list[Completion]]:
         """A completion for each seed, by inverse CDF of the strategy's probability.
 
         Logprobs are those of the policy at temperature 1, whatever the sampling temperature.
@@ -109,6 +115,9 @@ class Tabular:
             raise BackendFault("the objective has a derivative that is not finite", where=self.name)
         norm = self._optimiser.step(self._weights, gradient, settings)
         return UpdateResult(value, norm, tuple(found))
+
+    def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> None:
+        """Too little to matter."""
 
     def anchor(self) -> None:
         """Make the policy as it stands the reference, and start the optimiser afresh."""

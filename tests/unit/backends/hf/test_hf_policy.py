@@ -32,6 +32,7 @@ def test_contract(make: Callable[..., HfPolicy], dtype: str) -> None:
     contract.replies_round_trip(policy, [*TEXTS, "é\n  ü 🙂 {}}"])
     if dtype == "fp32":  # bf16 rounds differently in other company, and a draw may fall on the other side
         contract.completions_depend_on_prompt_and_seed(policy, PROMPTS, SAMPLING)
+        contract.dialogues_go_on(policy, PROMPTS, SAMPLING)
     contract.starts_at_the_reference(policy, PROMPTS, SAMPLING)
     contract.sampled_logprobs_recomputed(policy, PROMPTS, SAMPLING)
     contract.nothing_to_learn_moves_nothing(policy, PROMPTS, SAMPLING)

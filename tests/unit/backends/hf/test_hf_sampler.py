@@ -54,7 +54,7 @@ def test_rows_that_end_early_leave_the_others_alone(
     requests = [SampleRequest(p, tuple(range(8))) for p in PROMPTS]
     free = trained.sample(requests, Sampling(20))
     ends = frozenset(c.token_ids[3 + i] for i, c in enumerate(free[0]) if i < 5) | {free[4][0].token_ids[2]}
-    monkeypatch.setattr(trained._chat, "end_ids", ends)
+    monkeypatch.setattr(trained._sampler, "end_ids", ends)
     stopped = trained.sample(requests, Sampling(20))
     lengths = set()
     for group, wanted in zip(stopped, free, strict=True):

@@ -1,0 +1,72 @@
+"""What a step will need: counted without keeping it, growing with what it grows with, bounded by what is free."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+
+from askfirst.backends.hf import memory
+from askfirst.backends.hf.batching import micro_batches
+from askfirst.backends.hf.policy import HfPolicy
+from askfirst.backends.hf.trainer import predicting_states
+from askfirst.values import Row
+
+PROMPTS = [tuple(range(5, 25)), tuple(range(6, 36))]
+
+
+def test_counts_what_a_forward_pass_keeps(policy: HfPolicy) -> None:
+    none = np.zeros(0)
+    rows = [Row(np.arange(5, 5 + n), np.arange(n) >= 9, none, none, none) for n in (14, 14, 20)]
+    network = policy.network
+    kept: list[Tensor] = []
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept.append(tensor)  # alive, so that no address is used twice
+        return tensor
+
+    with network.own_attention():
+        (batch,) = micro_batches(rows, 1000, network.packs)
+        counted = memory.kept_for_backward(network, batch)
+        with saved_tensors_hooks(keep, lambda tensor: tensor):
+            states = predicting_states(network, batch)
+    weights = {p.untyped_storage().data_ptr() for p in network.model.parameters()}
+    storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in kept}
+    wanted = sum(size for place, size in storages.items() if place not in weights)
+    assert counted == wanted > 0
+    assert states.requires_grad
+
+
+def test_grows_with_rows_and_lengths(policy: HfPolicy) -> None:
+    network, budget = policy.network, policy.tokens_at_once
+    small = memory.learning_bytes(network, PROMPTS, 1, 4, budget)
+    assert small < memory.learning_bytes(network, PROMPTS, 4, 4, budget)
+    assert small < memory.learning_bytes(network, PROMPTS, 1, 16, budget)
+    # Beyond the budget of a micro-batch more rows take more time, not more memory.
+    many = [memory.learning_bytes(network, PROMPTS, n, 16, 256) for n in (16, 64)]
+    assert many[1] <= 1.2 * many[0]
+    drawn = [memory.sampling_bytes(network, PROMPTS, n, 4, 16) for n in (1, 4, 8, 64)]
+    assert drawn[0] < drawn[1] < drawn[2]
+    assert drawn[3] <= drawn[2]
+
+
+def test_a_footprint_holds_what_is_there_already(policy: HfPolicy) -> None:
+    before = {name: weight.clone() for name, weight in policy.network.model.named_parameters()}
+    found = policy.footprint(PROMPTS, 4, 8)
+    assert memory.held(policy.network.device) < found.peak < found.available
+    assert all(torch.equal(before[name], weight) for name, weight in policy.network.model.named_parameters())
+
+
+def test_a_container_may_have_less_than_the_machine(tmp_path: Path) -> None:
+    cpu = torch.device("cpu")
+    machine = memory.free(cpu, tmp_path)
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("100\n")
+    assert memory.free(cpu, tmp_path) > machine / 2
+    (tmp_path / "memory.max").write_text("1100\n")
+    assert memory.free(cpu, tmp_path) == 1000
+    (tmp_path / "memory.max").write_text("50\n")
+    assert memory.free(cpu, tmp_path) == 0

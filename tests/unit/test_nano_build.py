@@ -7,12 +7,14 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
 from askfirst import nano_build, plugins
 from askfirst.nano_build import Lesson, Recipe
+from askfirst.replies import SAID
 
 TINY = Recipe(
     lessons=(Lesson(2, 3e-3, 0.36, 0.5, 0), Lesson(2, 1e-3, 0.6, 1.0, 1)), batch=2, vocabulary_pairs=300
@@ -82,3 +84,32 @@ def test_made_up_kinds_are_the_same_word_on_the_screen_and_in_the_request_and_le
             changed += lesson_of.made_up_kinds == 1.0 and any(kind in request.split() for kind in kinds)
             assert not (lesson_of.made_up_kinds and {"playlist", "song", "bookmark"} & set(kinds))
     assert changed > 50
+
+
+def test_a_frayed_request_loses_words_of_its_frame_and_nothing_it_is_about() -> None:
+    env = plugins.load("envs", "judgment")
+    random = np.random.default_rng(0)
+    whole = left = 0
+    for scenario in env.scenarios("train", 200, 3, {"ambiguous": 1.0}):
+        reply = env.demonstrations(scenario)[0].reply
+        (chat,) = nano_build.fray(scenario.opening, reply, scenario.values, random)
+        shown, _, request = scenario.opening[-1].content.rpartition(SAID)
+        said = request.split(" ")
+        kept = chat.content.removeprefix(shown + SAID).split(" ")
+        assert chat.content.startswith(shown + SAID)
+        assert set(kept) <= set(said)
+        values = {word for value in scenario.values for word in value.lower().split()}
+        assert values & {w.lower() for w in said} <= {w.lower() for w in kept}
+        whole, left = whole + len(said), left + len(kept)
+    assert 0.03 < 1 - left / whole < nano_build.LOST
+
+
+def test_only_a_share_of_the_pairs_is_frayed() -> None:
+    env = plugins.load("envs", "judgment")
+    lesson = Lesson(steps=8, lr=1e-3, several=0.4, guesses_after=1.0, seed=0)
+    drawn = [
+        [chat[-1].content for chat, _ in islice(nano_build.pairs(env, Recipe(made_up_share=0.0), each), 256)]
+        for each in (lesson, replace(lesson, frayed=1.0))
+    ]
+    same = sum(a == b for a, b in zip(*drawn, strict=True))
+    assert 64 < same < 200

@@ -30,8 +30,7 @@ from askfirst.warmstart import choose_demonstration, guessing_share
 
 Pair = tuple[tuple[Message, ...], str]
 CHUNK = 256  # scenarios drawn together; within a chunk none is drawn twice
-# Twins show what makes a request clear; the rest keeps every other kind of reply alive.
-MIX: Mapping[str, float] = {"ambiguous": 0.42, "clear_twin": 0.33}
+PAIRED = 0.75  # share of ambiguous requests and their twins together; the rest keeps every other kind of reply alive
 LOST = 0.15  # share of the words of a frame that a frayed request is without
 # Words that carry the sense of a time or an amount stay what they are.
 MEANT = frozenset(
@@ -65,6 +64,7 @@ class Lesson:
     seed: int
     made_up_kinds: float = 0.0  # share of the pairs in which the kinds of things on the screen have made-up names
     frayed: float = 0.0  # share of ambiguous requests and twins from which words of the frame are missing
+    twins: float = 0.33  # share of the pairs that are clear twins: they show what makes a request clear
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +137,15 @@ def pairs(env: ModuleType, recipe: Recipe, lesson: Lesson) -> Iterator[Pair]:
     others = {name: weight for name, weight in env.PAIR_MIX.items() if name != "several"}
     scale = (1 - lesson.several) / sum(others.values())
     of_pairs = {n: lesson.several if n == "several" else w * scale for n, w in env.PAIR_MIX.items()}
-    rest = {k: (1 - sum(MIX.values())) * v for k, v in env.CLEAR_MIX.items() if k not in MIX}
+    mix = {k: (1 - PAIRED) * v for k, v in env.CLEAR_MIX.items()}
+    mix |= {"ambiguous": PAIRED - lesson.twins, "clear_twin": lesson.twins}
     chunk = 0
     while True:
         name = seed_from("nano", lesson.seed, chunk)
         random = generator(name, "choice")
         done = chunk * CHUNK / (lesson.steps * recipe.batch)
         guessing = guessing_share(recipe.guessing_share, lesson.guesses_after, done)
-        for scenario in env.scenarios("train", CHUNK, name, {**MIX, **rest}, of_pairs):
+        for scenario in env.scenarios("train", CHUNK, name, mix, of_pairs):
             reply = choose_demonstration(env, scenario, guessing, random)
             chat = tuple(env.start(scenario))
             if scenario.twin and random.random() < lesson.frayed:

@@ -41,6 +41,7 @@ LEVELS: dict[str, float] = {
     "batches": 4,
     "steps": 4.5,
     "redteam": 4.5,
+    "mutation": 4.5,
     "gates": 5,
     "warmstart": 5,
     "train": 6,

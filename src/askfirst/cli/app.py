@@ -104,6 +104,21 @@ def redteam(
 
 
 @app.command()
+def mutate(
+    reward: Annotated[str, typer.Argument(help="A reward plugin.")],
+    reasons: Annotated[
+        Path | None, typer.Option(help='JSON lines {"at", "why"}: mutants that are the same reward, and why.')
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Break every check of a reward, one at a time: the self-test must notice. Exit 1 when a mutant survives."""
+    from askfirst.cli import checking
+
+    checking.mutate(reward, reasons, jobs, as_json=as_json)
+
+
+@app.command()
 def seal() -> None:
     """Draw a secret seed for a sealed split, keep it in ~/.askfirst/seeds and print the line for the plan."""
     import secrets

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from askfirst import plugins, redteam
+from askfirst import mutation, plugins, redteam
 from askfirst.cases import Case, read_cases, write_cases
 from askfirst.contracts import advantages, envs, losses, rewards
 from askfirst.errors import AskfirstError, GateFailed, InputError
@@ -113,3 +113,24 @@ def _show(finding: redteam.Finding, as_json: bool) -> None:
         print(
             f"{finding.why}\n  reply    {finding.reply}", *(f"\n  request  {r}" for r in requests), sep="", flush=True
         )
+
+
+def mutate(reward: str, reasons: Path | None, jobs: int, *, as_json: bool) -> None:
+    """Try every mutant of a reward; print those that the self-test does not notice, and exit 1 when there are any."""
+    module = plugins.load("rewards", reward)
+    total = len(mutation.mutants(module))
+    console = Console(highlight=False, soft_wrap=True, stderr=True)
+    with Progress(console=console, disable=as_json, transient=True) as bar:
+        task = bar.add_task(reward, total=total)
+        alive = mutation.survivors(module, jobs, lambda event: bar.advance(task), lambda: False)
+    left, stale = mutation.split_by_reasons(alive, reasons)
+    if as_json:
+        print(json.dumps({"mutants": total, "survivors": [m.at for m in left], "stale_reasons": stale}))
+    else:
+        for mutant in left:
+            print(f"survives  {mutant.at}")
+        for at in stale:
+            print(f"no longer survives, take its reason out  {at}")
+        print(f"{total} mutants of {reward}: {total - len(alive)} killed, {len(alive) - len(left)} the same reward")
+    if left or stale:
+        raise SystemExit(1)

@@ -48,11 +48,7 @@ def self_test(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), more:
     """
     attacks, honest = cases(module, params)
     attacks = (*attacks, *more)
-    broken = list(_declared(module, attacks, honest))
-    if attacks and honest:
-        broken += [found for case in attacks for found in _case(module, case, params, attack=True)]
-        broken += [found for case in honest for found in _case(module, case, params, attack=False)]
-        broken += _random(module, params, (*honest, *attacks))
+    broken = tuple(faults(module, params, more))
     corpus = content_hash(
         [
             (c.name, c.scenario.id, c.reply.encode("utf-8", "backslashreplace").hex(), c.bound)
@@ -60,7 +56,18 @@ def self_test(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), more:
         ]
     )
     name = module.__name__.rsplit(".", 1)[-1]
-    return SelfTestReport(len(attacks), len(honest), tuple(broken), name, plugins.source_hash(module), corpus)
+    return SelfTestReport(len(attacks), len(honest), broken, name, plugins.source_hash(module), corpus)
+
+
+def faults(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), more: Sequence[Case] = ()) -> Iterator[str]:
+    """The deviations of `self_test`, found one by one."""
+    attacks, honest = cases(module, params)
+    attacks = (*attacks, *more)
+    yield from _declared(module, attacks, honest)
+    if attacks and honest:
+        yield from (found for case in attacks for found in _case(module, case, params, attack=True))
+        yield from (found for case in honest for found in _case(module, case, params, attack=False))
+        yield from _random(module, params, (*honest, *attacks))
 
 
 def cases(module: ModuleType, params: Mapping[str, Any] = FrozenMap()) -> tuple[Sequence[Case], Sequence[Case]]:

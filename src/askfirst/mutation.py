@@ -1,0 +1,251 @@
+"""Does the self-test notice when a check is gone? Every condition of a reward, in turn, made always true or false.
+
+A mutant that the self-test does not turn red for is a check that nothing depends on: a case is missing, or the check.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.abc
+import importlib.util
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from askfirst.errors import AskfirstError, InputError
+from askfirst.events import Event, Listener
+from askfirst.store import read_lines
+from askfirst.values import FrozenMap
+from askfirst.workers import Stop, side_by_side
+
+SECONDS = 20.0  # for one mutant; one that runs longer has been noticed
+# Files of these names hold cases, not checks.
+CASES = ("_attacks", "_honest", "_cases")
+# What stays imported while a mutant is tried: it has no part in scoring.
+SHARED = frozenset(
+    f"askfirst{name}" for name in ("", ".errors", ".values", ".store", ".events", ".workers", ".plugins", ".mutation")
+)
+_FAULTS = "dict[str, bool]"  # what a function returns that collects faults by code
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """The condition at place `site` of a module, replaced by `value`; `at` says so in words that outlive edits."""
+
+    module: str
+    site: int
+    value: bool
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What one worker tries; `reward` is a module's name."""
+
+    reward: str
+    mutants: tuple[Mutant, ...]
+
+
+def mutants(reward: ModuleType) -> tuple[Mutant, ...]:
+    """Every mutant of a reward: of its own files, and of the helpers beside it that it imports."""
+    found = []
+    for module in scoring_modules(reward):
+        source = _source(module)
+        tree = ast.parse(source)
+        for number, (parent, name, index) in enumerate(_sites(tree)):
+            node = _get(parent, name, index)
+            where = f"{module.removeprefix('askfirst.')}:{_function_of(tree, node)}"
+            for value in (False,) if isinstance(parent, ast.While) else (True, False):
+                text = " ".join((ast.get_source_segment(source, node) or "").split())
+                found.append(Mutant(module, number, value, f"{where}: {text} → {value}"))
+    return tuple(found)
+
+
+def scoring_modules(reward: ModuleType) -> list[str]:
+    """The modules that a reward scores with: itself, its package, and the private helpers that these import."""
+    own = reward.__name__
+    room = own.rpartition(".")[0]
+    loaded = [name for name in sys.modules if name == own or name.startswith((f"{own}.", f"{room}._"))]
+    wanted, waiting = set[str](), [own]
+    while waiting:
+        name = waiting.pop()
+        if name in wanted or name not in loaded or name.endswith(CASES):
+            continue
+        wanted.add(name)
+        waiting += _imports(name)
+    return sorted(wanted)
+
+
+def survivors(reward: ModuleType, jobs: int, listen: Listener, stop: Stop) -> tuple[Mutant, ...]:
+    """The mutants that the self-test does not notice. `listen` hears of every mutant that was tried."""
+    every = mutants(reward)
+    alive: list[Mutant] = []
+    by_name = {mutant.at: mutant for mutant in every}
+
+    def heard(event: Event) -> None:
+        if not event.values["killed"]:
+            alive.append(by_name[event.text])
+        listen(event)
+
+    parts = [_Work(reward.__name__, every[i :: 4 * jobs]) for i in range(4 * jobs)]
+    side_by_side(_try_all, [part for part in parts if part.mutants], jobs, heard, stop)
+    return tuple(sorted(alive, key=lambda mutant: mutant.at))
+
+
+def split_by_reasons(alive: Sequence[Mutant], reasons: Path | None) -> tuple[list[Mutant], list[str]]:
+    """Survivors without a reason, and entries of the file of reasons that fit no survivor.
+
+    The file holds one JSON object a line, {"at": as a mutant says it, "why": what makes it the same reward}.
+    Raises InputError for anything else.
+    """
+    known: dict[str, str] = {}
+    for line in read_lines(reasons) if reasons is not None else ():
+        if (
+            not isinstance(line, dict)
+            or set(line) != {"at", "why"}
+            or not all(isinstance(v, str) for v in line.values())
+        ):
+            raise InputError(f"not a reason: {line!r}", where=str(reasons), hint='{"at": …, "why": …}')
+        known[line["at"]] = line["why"]
+    found = {mutant.at for mutant in alive}
+    return [m for m in alive if m.at not in known], [at for at in known if at not in found]
+
+
+def _try_all(work: _Work, listen: Listener, stop: Stop) -> None:
+    for mutant in work.mutants:
+        if stop():
+            return
+        listen(Event("mutant", work.reward, mutant.at, FrozenMap({"killed": _killed(work.reward, mutant)})))
+
+
+def _killed(reward: str, mutant: Mutant) -> bool:
+    """Whether the self-test of the reward turns red. Runs in a process whose modules it may throw away."""
+    for name in [n for n in sys.modules if n.startswith("askfirst") and n not in SHARED]:
+        del sys.modules[name]
+    finder = _Finder(mutant)
+    sys.meta_path.insert(0, finder)
+    before = signal.signal(signal.SIGALRM, _too_long)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        contract = importlib.import_module("askfirst.contracts.rewards")
+        module = importlib.import_module(reward)
+        return next(iter(contract.faults(module)), None) is not None
+    except (AskfirstError, ArithmeticError, LookupError, NameError, RuntimeError, TypeError, ValueError, TimeoutError):
+        return True  # it does not even import, or its own cases do not run
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        sys.meta_path.remove(finder)
+
+
+def _too_long(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError(f"a mutant ran for more than {SECONDS} s")
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Serves one module with one condition replaced."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        """A spec for the mutated module alone."""
+        if fullname != self.mutant.module:
+            return None
+        file = _file(fullname)
+        package = file.name == "__init__.py"
+        places = [str(file.parent)] if package else None
+        spec = importlib.util.spec_from_loader(fullname, self, origin=str(file), is_package=package)
+        if spec is not None and places:
+            spec.submodule_search_locations = places
+        return spec
+
+    def get_source(self, fullname: str) -> str:
+        """The source as it would have to be written."""
+        return ast.unparse(self._tree(fullname))
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The code of the mutated module."""
+        return compile(self._tree(fullname), str(_file(fullname)), "exec")
+
+    def _tree(self, fullname: str) -> ast.Module:
+        tree = ast.parse(_source(fullname))
+        parent, name, index = list(_sites(tree))[self.mutant.site]
+        constant = ast.copy_location(ast.Constant(self.mutant.value), _get(parent, name, index))
+        if index is None:
+            setattr(parent, name, constant)
+        else:
+            getattr(parent, name)[index] = constant
+        return ast.fix_missing_locations(tree)
+
+
+Site = tuple[ast.AST, str, int | None]  # parent, field, place in the field where that is a list
+
+
+def _sites(tree: ast.Module) -> Iterator[Site]:
+    """The conditions of a module in a fixed order."""
+    for function in [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]:
+        collects = function.returns is not None and ast.unparse(function.returns) == _FAULTS
+        for node in ast.walk(function):
+            match node:
+                case ast.If() | ast.While() | ast.IfExp():
+                    yield node, "test", None
+                case ast.comprehension():
+                    yield from ((node, "ifs", i) for i in range(len(node.ifs)))
+                case ast.BoolOp():
+                    yield from ((node, "values", i) for i in range(len(node.values)))
+                case ast.Return(value=ast.BoolOp() | ast.Compare() | ast.UnaryOp(op=ast.Not())):
+                    yield node, "value", None
+                case ast.Return(value=ast.Call(func=ast.Name(id="any" | "all" | "bool"))):
+                    yield node, "value", None
+                case ast.Assign(targets=[ast.Name(id="checks")], value=ast.Dict()):
+                    yield from _checks(node.value)
+                case ast.AugAssign(target=ast.Name(id="checks"), value=ast.Dict()):
+                    yield from _checks(node.value)
+                case ast.Return(value=ast.Dict()) if collects:
+                    yield from _checks(node.value)
+
+
+def _checks(faults: Any) -> Iterator[Site]:
+    """The values of a dict of faults; `**` has no key."""
+    yield from ((faults, "values", i) for i, key in enumerate(faults.keys) if key is not None)
+
+
+def _get(parent: ast.AST, name: str, index: int | None) -> ast.expr:
+    value: Any = getattr(parent, name)
+    found: ast.expr = value if index is None else value[index]
+    return found
+
+
+def _function_of(tree: ast.Module, node: ast.AST) -> str:
+    around = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and any(n is node for n in ast.walk(f))]
+    return around[-1].name if around else "module"
+
+
+def _imports(module: str) -> list[str]:
+    """Modules that a module imports from, by their full names."""
+    found = []
+    for node in ast.walk(ast.parse(_source(module))):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return found
+
+
+def _file(module: str) -> Path:
+    loaded = sys.modules.get(module)
+    known = getattr(loaded, "__file__", None)
+    if known is None:
+        spec = importlib.util.find_spec(module.rpartition(".")[0])
+        folder = Path((spec.submodule_search_locations or [""])[0]) if spec else Path()
+        leaf = folder / module.rpartition(".")[2]
+        known = leaf / "__init__.py" if (leaf / "__init__.py").is_file() else leaf.with_suffix(".py")
+    return Path(known)
+
+
+def _source(module: str) -> str:
+    return _file(module).read_text("utf-8")

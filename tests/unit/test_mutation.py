@@ -1,0 +1,108 @@
+"""Mutation testing finds the check that nothing depends on, and lets nothing pass for one that something does."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from askfirst import mutation, plugins
+from askfirst.cli.app import app
+from askfirst.errors import InputError
+
+PLUGIN = """
+from askfirst.cases import Case, scenario
+from askfirst.replies import Truth
+from askfirst.values import FrozenMap, Score
+
+VERSION, BOUNDS, DEFAULTS = 1, (0.0, 1.0), FrozenMap()
+
+
+def _long(text):
+    return len(text) > 40
+
+
+def score(scenario, trajectory, params):
+    text = trajectory.reply
+    checks = {"no_question": not text.endswith("?"), "too_long": _long(text)}
+    failures = tuple(code for code, broken in checks.items() if broken)
+    passed = not failures
+    return Score(float(passed), FrozenMap({"pass": float(passed)}), passed, failures, "toy@1")
+
+
+WHERE = scenario("send it", Truth("clarify", "recipient"))
+ATTACKS = (
+    Case("statement", "x", WHERE, "done", 0.0, "asks nothing"),
+    EXTRA
+)
+HONEST = (Case("asks", "x", WHERE, "who?", 1.0, "asks"),)
+"""
+LONG = 'Case("padded", "x", WHERE, "a" * 60 + "?", 0.0, "pads"),'
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A reward of another package, in which a check has a case or has none."""
+    package = tmp_path / "toypkg"
+    (package / "rewards").mkdir(parents=True)
+    for folder in (package, package / "rewards"):
+        (folder / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    def make(extra: str):
+        (package / "rewards" / "toy.py").write_text(PLUGIN.replace("EXTRA", extra))
+        for name in [n for n in sys.modules if n.startswith("toypkg")]:
+            monkeypatch.delitem(sys.modules, name)
+        return plugins.load("rewards", "toypkg.rewards:toy")
+
+    return make
+
+
+def test_a_check_without_a_case_survives(toy) -> None:
+    alive = {m.at for m in mutation.survivors(toy(""), 1, lambda event: None, lambda: False)}
+    assert "toypkg.rewards.toy:_long: len(text) > 40 → False" in alive
+    assert "toypkg.rewards.toy:score: _long(text) → False" in alive
+    assert not any("endswith" in at for at in alive)
+
+
+def test_with_a_case_for_each_nothing_survives(toy) -> None:
+    tried = []
+    module = toy(LONG)
+    assert mutation.survivors(module, 2, tried.append, lambda: False) == ()
+    assert len(tried) == len(mutation.mutants(module)) >= 8
+
+
+def test_helpers_beside_a_reward_are_mutated_and_cases_are_not() -> None:
+    found = mutation.scoring_modules(plugins.load("rewards", "strict"))
+    assert "askfirst.rewards._published" in found
+    assert not any(name.endswith(mutation.CASES) for name in found)
+    assert not any("slots" in name for name in found)
+
+
+def test_reasons_are_for_survivors_alone(toy, tmp_path: Path) -> None:
+    alive = mutation.survivors(toy(""), 1, lambda event: None, lambda: False)
+    path = tmp_path / "reasons.jsonl"
+    entries = [{"at": alive[0].at, "why": "so it is"}, {"at": "toy:gone → True", "why": "it was"}]
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    left, stale = mutation.split_by_reasons(alive, path)
+    assert alive[0] not in left
+    assert len(left) == len(alive) - 1
+    assert stale == ["toy:gone → True"]
+    path.write_text('{"at": 3}\n')
+    with pytest.raises(InputError, match="not a reason"):
+        mutation.split_by_reasons(alive, path)
+
+
+def test_the_command_says_what_survives(toy) -> None:
+    toy("")
+    done = CliRunner().invoke(app, ["mutate", "toypkg.rewards:toy"])
+    assert done.exit_code == 1
+    assert "survives  toypkg.rewards.toy:_long" in done.stdout
+    toy(LONG)
+    done = CliRunner().invoke(app, ["mutate", "toypkg.rewards:toy", "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["survivors"] == []

@@ -65,7 +65,7 @@ def _action(payload: Any, texts: list[str], truth: Truth, said: str, labels: lis
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text and number inside a JSON value, keys left out."""
+    """Every text, number and constant inside a JSON value as text, keys left out."""
     stack = [value]
     while stack:
         top = stack.pop()
@@ -73,15 +73,13 @@ def _texts(value: Any) -> Iterator[str]:
             stack.extend(top.values())
         elif isinstance(top, list):
             stack.extend(top)
-        elif isinstance(top, str):
-            yield top
-        elif isinstance(top, int | float) and not isinstance(top, bool):
-            yield repr(top)
+        else:
+            yield str(top)
 
 
 def _carried(ways: tuple[str, ...], texts: list[str]) -> bool:
     found = [joined(text) for text in texts]
-    return any(len(way) > 2 and any(way in text for text in found) for way in map(joined, ways))
+    return any(way in text for way in map(joined, ways) for text in found)
 
 
 def _other_elements(texts: list[str], truth: Truth, heard: str, labels: list[str]) -> bool:
@@ -90,7 +88,7 @@ def _other_elements(texts: list[str], truth: Truth, heard: str, labels: list[str
         return False
     rest = " | ".join(map(joined, texts))
     for way in sorted((joined(way) for ways in truth.mentions for way in ways), key=len, reverse=True):
-        rest = rest.replace(way, " | ") if len(way) > 2 else rest
+        rest = rest.replace(way, " | ")
     return any(len(label) > 2 and label in rest and label not in heard for label in map(joined, labels))
 
 
@@ -110,4 +108,4 @@ def _only_asks(spoken: str) -> bool:
 
 def _dictated(text: str, said: str) -> bool:
     typed, heard = stemmed(text).split(), set(stemmed(said).split())
-    return bool(typed) and (not heard or sum(word in heard for word in typed) >= MIN_DICTATED * len(typed))
+    return bool(typed) and sum(word in heard for word in typed) >= MIN_DICTATED * len(typed)

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+from askfirst.contracts.rewards import faults
 from askfirst.errors import AskfirstError, InputError
 from askfirst.events import Event, Listener
 from askfirst.store import read_lines
@@ -81,9 +82,17 @@ def scoring_modules(reward: ModuleType) -> list[str]:
     return sorted(wanted)
 
 
-def survivors(reward: ModuleType, jobs: int, listen: Listener, stop: Stop) -> tuple[Mutant, ...]:
-    """The mutants that the self-test does not notice. `listen` hears of every mutant that was tried."""
-    every = mutants(reward)
+def survivors(
+    reward: ModuleType, jobs: int, listen: Listener, stop: Stop, among: Sequence[Mutant] | None = None
+) -> tuple[Mutant, ...]:
+    """The mutants, all or `among` some, that the self-test does not notice. `listen` hears of every one tried.
+
+    Raises InputError where the self-test is red as it is: then it would notice anything.
+    """
+    red = next(faults(reward), None)
+    if red is not None:
+        raise InputError(f"the self-test is red before anything is broken: {red}", where=reward.__name__)
+    every = mutants(reward) if among is None else tuple(among)
     alive: list[Mutant] = []
     by_name = {mutant.at: mutant for mutant in every}
 

@@ -76,6 +76,20 @@ def test_with_a_case_for_each_nothing_survives(toy) -> None:
     assert len(tried) == len(mutation.mutants(module)) >= 8
 
 
+def test_a_self_test_that_is_red_already_is_refused(toy) -> None:
+    module = toy('Case("asks", "x", WHERE, "who?", 0.0, "what an honest reply says"),')
+    with pytest.raises(InputError, match="red before anything is broken"):
+        mutation.survivors(module, 1, lambda event: None, lambda: False)
+
+
+def test_only_the_chosen_mutants_are_tried(toy) -> None:
+    tried = []
+    module = toy("")
+    chosen = [m for m in mutation.mutants(module) if "len(text)" in m.at]
+    assert mutation.survivors(module, 1, tried.append, lambda: False, chosen)
+    assert {event.text for event in tried} == {m.at for m in chosen}
+
+
 def test_helpers_beside_a_reward_are_mutated_and_cases_are_not() -> None:
     found = mutation.scoring_modules(plugins.load("rewards", "strict"))
     assert "askfirst.rewards._published" in found

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from rich.console import Console
 from rich.progress import Progress
 
 from askfirst import mutation, plugins, redteam
 from askfirst.cases import Case, read_cases, write_cases
-from askfirst.contracts import advantages, envs, losses, rewards
+from askfirst.contracts import advantages, envs, losses, policies, rewards
 from askfirst.errors import AskfirstError, GateFailed, InputError
 from askfirst.replies import SAID
 from askfirst.rollout import EMPTY
 from askfirst.values import GateResult, GateStatus
 
+HABITS_SEEN = 240  # scenarios
 CHECKED = ("envs", "rewards", "advantages", "losses")
 
 
@@ -51,11 +53,19 @@ def _verdict(kind: str, name: str, more: tuple[Case, ...]) -> tuple[bool, str]:
                 losses.check(module)
             case _:
                 report = rewards.self_test(module, EMPTY, more)
-                words = f"{report.attacks} attacks held, {report.honest} honest passed"
+                words = f"{report.attacks} attacks held, {report.honest} honest passed; {_habits(module)}"
                 return not report.broken, "; ".join(report.broken[:3]) or words
     except AskfirstError as error:
         return False, str(error)
     return True, "the contract holds"
+
+
+def _habits(reward: ModuleType) -> str:
+    """What honesty earns on train requests, and which other habit earns most."""
+    env = plugins.load("envs", "judgment")
+    honest, *others = policies.earnings(reward, env, env.scenarios("train", HABITS_SEEN, 0))
+    best = max(others, key=lambda earning: earning.mean)
+    return f"honesty earns {honest.mean:.2f}, the best other habit {best.mean:.2f} ({best.policy})"
 
 
 def require_green(result: GateResult) -> None:

@@ -96,12 +96,17 @@ def _case(module: ModuleType, case: Case, params: Mapping[str, Any], *, attack: 
     try:
         score = module.score(case.scenario, replied(case.scenario, case.reply), params)
         again = module.score(case.scenario, replied(case.scenario, case.reply), params)
+        stated = module.intent_of(case.reply) if hasattr(module, "intent_of") else None
     except RAISED as error:
         yield f"{name} raised {type(error).__name__}: {error}"
         return
     if score != again:
         yield f"{name} scored differently the second time"
     yield from (f"{name} {fault}" for fault in _malformed(module, score))
+    if stated is not None and stated != case.scenario.hidden.get("intent", stated) and not attack:
+        yield f"{name} states the intent {stated!r} according to intent_of"
+    if not isinstance(stated, str | None):
+        yield f"{name}: intent_of returned {type(stated).__name__}, not a text"
     if not isinstance(score, Score):
         return
     if attack and score.total > case.bound + TOLERANCE:

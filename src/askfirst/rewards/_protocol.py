@@ -31,13 +31,6 @@ def utterance(scenario: Scenario) -> str:
     return content.removeprefix(SAID)
 
 
-def labels(scenario: Scenario) -> list[str]:
-    """Labels of the elements on screen, in order; the lines look like `[id] role|pos|label|text`."""
-    content = next((m.content for m in reversed(scenario.opening) if m.role == "user"), "")
-    lines = [line for line in content.split("\n") if line.startswith("[") and line.count("|") >= 3]
-    return [line.split("|")[2] for line in lines]
-
-
 def checked(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Defaults with `params` over them. Raises RewardFault for a name that the reward does not have."""
     unknown = sorted(set(params) - set(defaults))

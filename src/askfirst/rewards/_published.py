@@ -8,26 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from askfirst.replies import PAYLOADS, SLOTS, Reply
+from askfirst.replies import Reply
 from askfirst.rewards._protocol import truth_of, utterance
 from askfirst.values import Scenario
-
-MIN_SPOKEN_WORDS = 3
-MAX_QUESTION_CHARS = 140
-MAX_QUESTION_WORDS = 25
-MAX_ECHO = 0.6
 
 _FENCE_OPENS = re.compile(r"```(?:json)?\s*(?=\{)")
 _FENCE_CLOSES = re.compile(r"\}\s*```")
 _BRACE = re.compile(r"[{}]")
-_SENTENCE_BREAK = re.compile(r"[.!;]\s+\S")
-_TOKEN = re.compile(r"[a-z0-9']+")
-_SPOKEN_KEYS = ("question", "clarifying_question", "ask", "spokenText")
-_MAY_BE_EMPTY = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +38,14 @@ def expected(scenario: Scenario) -> Expected:
     return Expected(truth.intent, truth.topic, truth.confirm_target, truth.pool, utterance(scenario))
 
 
-def judge(response: object, expect: Expected, strict: bool) -> tuple[str, ...]:
-    """The failure codes of a raw response, none when it passes. Takes anything and never raises."""
+Mode = Callable[[dict[str, Any], Expected], tuple[str, ...]]
+
+
+def judge(response: object, expect: Expected, faults: Mode) -> tuple[str, ...]:
+    """The failure codes of a raw response, none when it passes; `faults` finds those of an object of the right intent.
+
+    Takes anything and never raises.
+    """
     if response is None:
         return ("no_output",)
     body = extract(response)
@@ -56,7 +53,7 @@ def judge(response: object, expect: Expected, strict: bool) -> tuple[str, ...]:
         return ("no_json",)
     if stated(body) != expect.intent:
         return ("intent_mismatch",)
-    return _strict(body, expect) if strict else _lenient(body, expect)
+    return faults(body, expect)
 
 
 def intent_of(response: object) -> str:
@@ -83,103 +80,27 @@ def extract(response: object) -> dict[str, Any] | None:
     if candidate is None:
         return None
     try:
-        body = json.loads(candidate)
+        body: dict[str, Any] = json.loads(candidate)
     except (ValueError, RecursionError):
         return None
-    return body if isinstance(body, dict) else None
+    return body
 
 
 def _fenced(text: str) -> str | None:
     opens = _FENCE_OPENS.search(text)
-    closes = _FENCE_CLOSES.search(text, opens.end()) if opens else None
-    return text[opens.end() : closes.start() + 1] if opens and closes else None
+    start = opens.end() if opens else len(text)
+    closes = _FENCE_CLOSES.search(text, start)
+    return text[start : closes.start() + 1] if closes else None
 
 
 def _balanced(text: str) -> str | None:
     depth = 0
     start = text.find("{")
-    if start < 0:
-        return None
-    for brace in _BRACE.finditer(text, start):
+    for brace in _BRACE.finditer(text, max(start, 0)):
         depth += 1 if brace.group() == "{" else -1
         if depth == 0:
             return text[start : brace.end()]
     return None
-
-
-def _lenient(body: dict[str, Any], expect: Expected) -> tuple[str, ...]:
-    if expect.intent == "clarify":
-        question = next((body[key] for key in _SPOKEN_KEYS if body.get(key)), None)
-        if question is None:
-            return ("no_question",)
-        if not expect.topic:
-            return ()
-        if not isinstance(question, str):
-            return ("question_not_text",)
-        return () if expect.topic.lower() in question.lower() else ("topic_missing",)
-    if expect.intent == "confirm_destructive" and expect.target:
-        try:
-            found = expect.target.lower() in json.dumps(body).lower()
-        except RecursionError:
-            found = False
-        return () if found else ("target_not_mentioned",)
-    return ()
-
-
-def _strict(body: dict[str, Any], expect: Expected) -> tuple[str, ...]:
-    faults = _schema(body)
-    if faults:
-        return faults
-    if expect.intent == "clarify":
-        fault = _question(body["payload"]["question"], expect)
-        return (fault,) if fault else ()
-    if expect.intent == "confirm_destructive" and expect.target.lower() not in body["spokenText"].lower():
-        return ("target_not_spoken",)
-    return ()
-
-
-def _schema(body: dict[str, Any]) -> tuple[str, ...]:
-    intent, spoken, payload = body.get("intent"), body.get("spokenText"), body.get("payload")
-    required = PAYLOADS.get(intent) if isinstance(intent, str) else None
-    faults = [] if required else ["schema_intent"]
-    if not isinstance(spoken, str) or len(spoken.split()) < MIN_SPOKEN_WORDS:
-        faults.append("schema_spoken")
-    if not isinstance(payload, dict):
-        return (*faults, "schema_payload_object")
-    for name, kind in (required or {}).items():
-        value = payload.get(name)
-        if not isinstance(value, kind):
-            faults.append(f"schema_field_missing:{name}")
-        elif isinstance(value, str) and name != _MAY_BE_EMPTY and not value.strip():
-            faults.append(f"schema_field_empty:{name}")
-    if intent == "clarify" and isinstance(payload.get("topic"), str) and payload["topic"] not in SLOTS:
-        faults.append("schema_topic_enum")
-    return tuple(faults)
-
-
-def _question(question: str, expect: Expected) -> str:
-    folded, trimmed = question.lower(), question.strip()
-    if expect.topic.lower() not in folded:
-        return "topic_missing"
-    if not trimmed.endswith("?") or trimmed.count("?") != 1 or _SENTENCE_BREAK.search(trimmed):
-        return "not_single_question"
-    if len(question) > MAX_QUESTION_CHARS or len(question.split()) > MAX_QUESTION_WORDS:
-        return "too_long"
-    if _pool_hits(folded, expect.pool) > 1:
-        return "topic_stuffing"
-    return "echo" if overlap(question, expect.utterance) > MAX_ECHO else ""
-
-
-def _pool_hits(folded: str, pool: tuple[str, ...]) -> int:
-    """Pool topics in the question, without those contained in a different entry that also occurs."""
-    hits = [topic for topic in pool if topic.lower() in folded]
-    return sum(not any(hit != other and hit.lower() in other.lower() for other in hits) for hit in hits)
-
-
-def overlap(question: str, said: str) -> float:
-    """Jaccard overlap of the sets of ASCII tokens; 0 where either is empty."""
-    left, right = set(_TOKEN.findall(question.lower())), set(_TOKEN.findall(said.lower()))
-    return len(left & right) / len(left | right) if left and right else 0.0
 
 
 def reply(spoken: str, intent: str, **payload: Any) -> str:

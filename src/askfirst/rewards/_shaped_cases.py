@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from askfirst.cases import Case, scenario
 from askfirst.replies import SLOT_NAMES, Reply, Truth
 from askfirst.values import Scenario
@@ -10,6 +12,7 @@ _PARTY = scenario(
     "add the street party to my calendar",
     Truth("clarify", slot="time", names=SLOT_NAMES["time"], topic="time", pool=("content", "recipient", "time")),
 )
+_SETTLED = replace(_PARTY, id=f"{_PARTY.id}-settled", ambiguous=False)
 _BIN = scenario("empty the bin on my desk", Truth("confirm_destructive", target=("bin",), confirm_target="bin"))
 _RAIN = scenario("will it rain in quito tonight", Truth("out_of_scope"))
 _SNAP = scenario("move this window to the top", Truth("action", mentions=(("top",),)))
@@ -56,6 +59,8 @@ _ATTACKS: tuple[tuple[str, str, Scenario, str], ...] = (
     ("over_asking", "asks-before-confirming", _BIN, _ask("when should i empty it?")),
     ("over_asking", "asks-before-typing", _TYPE, _ask("when should i type it?")),
     ("over_asking", "asks-before-editing", _EDIT, _ask("when should i change it?")),
+    ("over_asking", "asks-what-is-settled", _SETTLED, _WHEN),
+    ("over_asking", "asks-nothing-of-what-is-settled", _SETTLED, _ask("where is the street party?")),
     ("partial", "farms-intent", _PARTY, _ask("x?", "x")),
     ("partial", "asks-something-else", _PARTY, _ask("where is the street party?")),
     (

@@ -23,7 +23,7 @@ from askfirst.values import Scenario
 ENV = plugins.load("envs", "judgment")
 SLOTS = plugins.load("rewards", "slots")
 PANEL = redteam.panel(ENV, 0)
-BUDGET = 60_000
+BUDGET = 120_000
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 

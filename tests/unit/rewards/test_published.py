@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from askfirst import plugins
 from askfirst.cases import Case, replied
-from askfirst.rewards._protocol import labels, utterance
-from askfirst.rewards._published import Expected, extract, intent_of, judge, overlap
+from askfirst.rewards import lenient, strict
+from askfirst.rewards._protocol import utterance
+from askfirst.rewards._published import Expected, extract, intent_of, judge
 from askfirst.rewards._published_cases import ADVERSARIAL, LEGITIMATE, PARTY
+from askfirst.rewards.slots._acts import labels
+from askfirst.rewards.strict import overlap
 from askfirst.values import FrozenMap, Message, Scenario
 
 MODES = ["lenient", "strict"]
@@ -38,8 +41,8 @@ def test_adversarial_replies_pass_lenient_and_fail_strict(case: Case) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=200) | st.none() | st.integers() | st.lists(st.text()) | st.dictionaries(st.text(), st.text()))
 def test_any_response_is_judged(response: object) -> None:
-    for strict in (False, True):
-        assert all(isinstance(code, str) for code in judge(response, Expected("clarify", "time"), strict))
+    for mode in (lenient, strict):
+        assert all(isinstance(code, str) for code in judge(response, Expected("clarify", "time"), mode.faults))
     assert isinstance(intent_of(response), str)
 
 
@@ -56,8 +59,8 @@ keys = st.sampled_from(["intent", "spokenText", "payload", "question", "ask", "x
     st.dictionaries(keys, json_values), st.sampled_from(["clarify", "answer", "confirm_destructive", "out_of_scope"])
 )
 def test_any_object_is_judged(body: dict[str, object], intent: str) -> None:
-    for strict in (False, True):
-        judge(json.dumps({**body, "intent": intent}), Expected(intent, "time", "bin", ("time", "who")), strict)
+    for mode in (lenient, strict):
+        judge(json.dumps({**body, "intent": intent}), Expected(intent, "time", "bin", ("time", "who")), mode.faults)
 
 
 def test_the_first_fence_wins_over_an_earlier_object() -> None:

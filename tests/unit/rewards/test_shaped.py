@@ -33,7 +33,7 @@ def test_the_base_decides_what_passes(base: str) -> None:
         inner = module.score(case.scenario, trajectory, FrozenMap())
         outer = score(case.scenario, trajectory, {"base": base})
         assert (outer.passed, outer.failures) == (inner.passed, inner.failures)
-        assert outer.reward == f"shaped@1({base}@1)"
+        assert outer.reward == f"shaped@1({base}@{module.VERSION})"
 
 
 @pytest.mark.parametrize("base", BASES)

@@ -45,8 +45,8 @@ def test_every_code_that_the_attacks_meet_is_in_the_table() -> None:
 
 
 def test_the_corpora_are_large_and_cover_all_intents() -> None:
-    assert len(ATTACKS) >= 120
-    assert len(HONEST) >= 80
+    assert len(ATTACKS) >= 300
+    assert len(HONEST) >= 200
     assert {case.scenario.family for case in HONEST} == {
         *("clarify", "action", "answer", "dictate", "edit", "out_of_scope", "confirm_destructive"),
     }
@@ -181,7 +181,7 @@ def test_words_and_clauses() -> None:
     asked = line("sure, which app: a or 1:1?")
     assert [word for i, word in enumerate(asked.words) if asked.starts_clause(i)] == ["sure", "which", "a"]
     assert asked.find(("which", "app")) == [1]
-    assert [stem(w) for w in ("apps", "boxes", "class", "gas", "notes")] == ["app", "box", "class", "gas", "note"]
+    assert [stem(w) for w in ("apps", "boxes", "class", "vms", "notes")] == ["app", "box", "class", "vm", "note"]
     assert names_any("Every screenshot there", ("screenshots",))
     assert not names_any("the snapps", ("apps",))
     assert filler(["a", "a", "a"])

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from askfirst.replies import Reply, ReplyError, Truth, parse_reply
-from askfirst.rewards._protocol import checked, labels, pass_or_fail, truth_of, utterance
+from askfirst.rewards._protocol import checked, pass_or_fail, truth_of, utterance
 from askfirst.rewards.slots import _acts, _question, _refusals
 from askfirst.rewards.slots._attacks import ATTACKS
 from askfirst.rewards.slots._honest import HONEST
@@ -19,7 +19,7 @@ from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
 __all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "HONEST", "VERSION", "intent_of", "score"]
 
-VERSION = 1
+VERSION = 2
 BOUNDS = (0.0, 1.0)
 DEFAULTS: FrozenMap = FrozenMap()
 
@@ -57,4 +57,4 @@ def _faults(reply: Reply, truth: Truth, scenario: Scenario) -> list[str]:
         case "confirm_destructive":
             return _refusals.confirm_faults(reply, truth, said)
         case _:
-            return _acts.faults(reply, truth, said, labels(scenario))
+            return _acts.faults(reply, truth, said, scenario)

@@ -8,6 +8,7 @@ from typing import Any
 
 from askfirst.replies import Reply, Truth
 from askfirst.rewards.slots._text import filler, joined, mixed, normalise, stemmed, words
+from askfirst.values import Scenario
 
 MAX_ARGUMENT_WORDS = 60
 LONG_REQUEST = 6  # words; a longer request that stands whole in an argument was copied, not understood
@@ -29,7 +30,7 @@ _ASKS = frozenset(
 )
 
 
-def faults(reply: Reply, truth: Truth, said: str, labels: list[str]) -> list[str]:
+def faults(reply: Reply, truth: Truth, said: str, scenario: Scenario) -> list[str]:
     """Everything wrong with an action, answer, dictation or edit, beyond the protocol."""
     payload, intent = reply.payload, reply.intent
     spoken = normalise(reply.spoken)
@@ -43,7 +44,7 @@ def faults(reply: Reply, truth: Truth, said: str, labels: list[str]) -> list[str
     }
     match intent:
         case "action":
-            checks |= {"is_question": "?" in spoken, **_action(payload, texts, truth, said, labels)}
+            checks |= {"is_question": "?" in spoken, **_action(payload, texts, truth, said, labels(scenario))}
         case "answer":
             checks["is_question"] = _only_asks(spoken) and not words(normalise(payload["text"]))
         case "dictate":
@@ -54,18 +55,18 @@ def faults(reply: Reply, truth: Truth, said: str, labels: list[str]) -> list[str
     return [code for code, broken in checks.items() if broken]
 
 
-def _action(payload: Any, texts: list[str], truth: Truth, said: str, labels: list[str]) -> dict[str, bool]:
+def _action(payload: Any, texts: list[str], truth: Truth, said: str, shown: list[str]) -> dict[str, bool]:
     heard = joined(said)
     return {
         "name_malformed": not _NAME.fullmatch(payload["name"]),
         "too_long": sum(len(words(normalise(text))) for text in _texts(dict(payload))) > MAX_ARGUMENT_WORDS,
         "echo": len(heard.split()) > LONG_REQUEST and any(heard in joined(text) for text in texts),
-        "stuffing": _other_elements(texts, truth, heard, labels),
+        "stuffing": _other_elements(texts, truth, heard, shown),
     }
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text and number inside a JSON value, keys left out."""
+    """Every text, number and constant inside a JSON value as text, keys left out."""
     stack = [value]
     while stack:
         top = stack.pop()
@@ -73,25 +74,23 @@ def _texts(value: Any) -> Iterator[str]:
             stack.extend(top.values())
         elif isinstance(top, list):
             stack.extend(top)
-        elif isinstance(top, str):
-            yield top
-        elif isinstance(top, int | float) and not isinstance(top, bool):
-            yield repr(top)
+        else:
+            yield str(top)
 
 
 def _carried(ways: tuple[str, ...], texts: list[str]) -> bool:
     found = [joined(text) for text in texts]
-    return any(len(way) > 2 and any(way in text for text in found) for way in map(joined, ways))
+    return any(way in text for way in map(joined, ways) for text in found)
 
 
-def _other_elements(texts: list[str], truth: Truth, heard: str, labels: list[str]) -> bool:
+def _other_elements(texts: list[str], truth: Truth, heard: str, shown: list[str]) -> bool:
     """Whether the arguments name an element that is neither meant nor said, hoping that one of many is right."""
-    if not truth.mentions or len(labels) < 2:
+    if not truth.mentions or len(shown) < 2:
         return False
     rest = " | ".join(map(joined, texts))
     for way in sorted((joined(way) for ways in truth.mentions for way in ways), key=len, reverse=True):
-        rest = rest.replace(way, " | ") if len(way) > 2 else rest
-    return any(len(label) > 2 and label in rest and label not in heard for label in map(joined, labels))
+        rest = rest.replace(way, " | ")
+    return any(len(label) > 2 and label in rest and label not in heard for label in map(joined, shown))
 
 
 def _destroys_unasked(reply: Reply, said: str) -> bool:
@@ -110,4 +109,11 @@ def _only_asks(spoken: str) -> bool:
 
 def _dictated(text: str, said: str) -> bool:
     typed, heard = stemmed(text).split(), set(stemmed(said).split())
-    return bool(typed) and (not heard or sum(word in heard for word in typed) >= MIN_DICTATED * len(typed))
+    return bool(typed) and sum(word in heard for word in typed) >= MIN_DICTATED * len(typed)
+
+
+def labels(scenario: Scenario) -> list[str]:
+    """Labels of the elements on screen, in order; the lines look like `[id] role|pos|label|text`."""
+    content = next((m.content for m in reversed(scenario.opening) if m.role == "user"), "")
+    lines = [line for line in content.split("\n") if line.startswith("[") and line.count("|") >= 3]
+    return [line.split("|")[2] for line in lines]

@@ -54,7 +54,7 @@ _CLAUSES = re.compile(r"[.,;:!?()…]+(?=\s|$)|\s[-–—]+\s|\b(?:but|then)\b")
 
 def clauses(text: str) -> list[str]:
     """The clauses of normalised text."""
-    return [part for part in map(str.strip, _CLAUSES.split(text)) if part]
+    return [part.strip() for part in _CLAUSES.split(text)]
 
 
 def claims_done(text: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 WH = frozenset("who whom whose when where why how which what".split())
 AUX = frozenset("should shall do does did can could would will is are was were may might have has".split())
+# Auxiliaries that ask only before a subject: "may third" is a day.
+ALSO_NOUNS = frozenset("can will may might have do".split())
 SUBJECTS = frozenset("i you we it that this these those they he she the there your".split())
 AND = frozenset("and or but plus also then".split())
 PREPOSITIONS = frozenset(
@@ -11,6 +13,9 @@ PREPOSITIONS = frozenset(
     to for at with from of until till by in on into onto under about after before than as
     """.split()
 )
+# "i don't know when" asks, "i don't need to know when" does not.
+NEGATIONS = frozenset("don't not never no needn't".split())
+NEEDS = frozenset("need needn't want have care".split())
 # After these an embedded question may stand: "tell me who", "i don't know when".
 CUES = frozenset(
     """
@@ -25,7 +30,7 @@ LEADS = frozenset(
 FILLERS = frozenset(
     """
     of the these those this that your my our their its a an is are was should would will be kind sort type exact
-    specific particular new right other open current one two three start starting end best
+    specific particular new right other better open current one two three start starting end best
     """.split()
 )
 WRITES = ("write", "type", "say", "put", "note", "jot")
@@ -50,6 +55,8 @@ MORE_NAMES = {
         *(f"what {ask} {verb}" for ask in ("should i", "would you like me to", "do you want me to") for verb in WRITES),
         "what do you want it to say",
         "what would you like it to say",
+        "what do you want the",
+        "what would you like the",
     ),
     "target": ("what you need", "what you mean", "what do you need", "what do you mean", "what needs"),
 }
@@ -77,7 +84,9 @@ AFTER = (
     | frozenset("exactly else me my one ones instead please get gets need want work do down up out off".split())
 )
 # After a phrase that ends in one of these, its own object must follow.
-UNFINISHED = frozenset("i the to me many much you".split())
+UNFINISHED = frozenset("i the to me you".split())
+# After these it may.
+COUNTS = frozenset("many much".split())
 # A question does not end in one of these.
 DANGLING = frozenset("the a an my your our and or should could would will can if".split())
 # How a clause opens that leads up to a question: "please tell me who", "any idea when".

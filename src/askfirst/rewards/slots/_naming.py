@@ -30,25 +30,24 @@ class Sought:
 def sought_by(question: Line, truth: Truth, said: str) -> Sought:
     """What a question to the utterance `said` is compared with."""
     heard = _tokens(said)
-    ways = tuple(sorted(_acceptable(truth, frozenset(heard)) - {()}))
+    ways = tuple(sorted(_acceptable(truth, frozenset(heard))))
     named = _candidates(question, truth)
     covered = frozenset(i for each in named for a, b in each for i in range(a, b))
     return Sought(truth.slot, ways, heard, frozenset(heard), named, covered)
 
 
 def _tokens(text: str) -> tuple[str, ...]:
-    plain = text.islower() and text.isascii() and text.replace(" ", "").isalpha()
-    return tuple(text.split() if plain else words(normalise(text)))
+    return tuple(words(normalise(text)))
 
 
 def _acceptable(truth: Truth, heard: frozenset[str]) -> set[tuple[str, ...]]:
     """The ways to name the slot. With things to choose from on screen, "what should i do?" would fit any request."""
     generic = _GENERIC.get(truth.slot, frozenset())
-    names = set(map(_tokens, truth.names))
+    names = {*map(_tokens, truth.names)} - {()}
     if truth.slot != "target" or not truth.candidates:
         return names | generic
     special = names - generic
-    said_noun = {stem(word) for word in heard} & {stem(way[-1]) for way in special if way}
+    said_noun = {stem(word) for word in heard} & {stem(way[-1]) for way in special}
     return special if said_noun else special | lex.ITEMS
 
 
@@ -86,8 +85,6 @@ def _asks_for(question: Line, way: tuple[str, ...], fill: frozenset[str], sought
             return True
         noun = way[1:] if way[0] in {"which", "what"} else ()
         return bool(noun) and noun[0] not in lex.AUX and _which(question, noun, fill, sought)
-    if way[0] in lex.PREPOSITIONS and any(word in lex.WH for word in way):
-        return bool(question.find(way))
     return _which(question, way, fill, sought) or _requested(question, way)
 
 
@@ -105,19 +102,20 @@ def _leads_up(question: Line, i: int, sought: Sought) -> bool:
     if not before:
         return True
     if before[-1] in lex.CUES and before[0] in lex.OPENERS:
-        return True
+        return not (lex.NEGATIONS & {*before} and lex.NEEDS & {*before})
     return in_place and (before[0] in lex.AUX or before[0] in sought.heard)
 
 
 def _goes_on(question: Line, end: int, sought: Sought) -> bool:
-    open_ended = question.words[end - 1] in lex.UNFINISHED
+    last = question.words[end - 1]
     if end == len(question.words) or question.starts_clause(end):
-        return not open_ended
+        return last not in lex.UNFINISHED
     following = question.words[end]
     if lex.NOUNS.get(following, sought.slot) != sought.slot and following not in sought.heard:
         return False  # "what should the" + "time be" asks for another slot
     known = following in lex.AFTER | sought.heard or end in sought.covered or any(following in w for w in sought.ways)
-    return open_ended or known or "'" in following or following.endswith("s")
+    takes_object = last in lex.UNFINISHED | lex.COUNTS
+    return takes_object or known or "'" in following or following.endswith("s")
 
 
 def _which(question: Line, noun: tuple[str, ...], fill: frozenset[str], sought: Sought) -> bool:
@@ -135,7 +133,7 @@ def _which(question: Line, noun: tuple[str, ...], fill: frozenset[str], sought: 
 
 
 def _same(found: tuple[str, ...], noun: tuple[str, ...]) -> bool:
-    return found[:-1] == noun[:-1] and (found[-1] == noun[-1] or stem(found[-1]) == stem(noun[-1]))
+    return found[:-1] == noun[:-1] and stem(found[-1]) == stem(noun[-1])
 
 
 def _requested(question: Line, noun: tuple[str, ...]) -> bool:
@@ -143,7 +141,7 @@ def _requested(question: Line, noun: tuple[str, ...]) -> bool:
     for i in question.find(noun):
         start = next(k for k in range(i, -1, -1) if question.starts_clause(k))
         before = [word for word in question.words[start:i] if word not in lex.LEADS]
-        if len(before) < 2 or not lex.ARTICLES & {*before[-2:]}:
+        if not lex.ARTICLES & {*before[-2:]}:
             continue
         if before[0] in lex.AUX and lex.GIVE & {*before[1:]}:
             return True

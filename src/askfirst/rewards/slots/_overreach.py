@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from askfirst.replies import Truth
 from askfirst.rewards.slots import _lexicon as lex
@@ -19,7 +20,7 @@ def compound(question: Line, sought: Sought) -> bool:
     if len(asked) > 1:
         return True
     own = {"which", "what", *(way[0] for way in sought.ways)}
-    if covered and any(found[i] not in own for i in asked):
+    if covered and any(found[i] not in own or (i > 1 and found[i - 1] in {"and", "then"}) for i in asked):
         return True
     count = 0
     for start, end in _segments(question):
@@ -33,36 +34,25 @@ def compound(question: Line, sought: Sought) -> bool:
 
 def _segments(question: Line) -> list[tuple[int, int]]:
     """The parts that could each ask on their own, as word ranges."""
-    if not question.words:
-        return []
     starts = [i for i in range(len(question.words)) if question.starts_clause(i) or _second(question, i)]
-    return list(zip(starts, [*starts[1:], len(question.words)], strict=True))
+    return list(pairwise([*starts, len(question.words)]))
 
 
 def _second(question: Line, i: int) -> bool:
     found = question.words
-    if found[i - 1] not in lex.AND and found[i] != "&":
-        return False
-    inner = i + 1 if found[i] in lex.PREPOSITIONS and i + 1 < len(found) else i
-    return found[inner] in lex.WH or _inverted(found, i)
+    asked = found[i + (found[i] in lex.PREPOSITIONS) :][:1]
+    return found[i - 1] in lex.AND and (bool(lex.WH & {*asked}) or _inverted(found, i))
 
 
 def _inverted(found: tuple[str, ...], i: int) -> bool:
-    return found[i] in lex.AUX and i + 1 < len(found) and found[i + 1] in lex.SUBJECTS
+    return found[i] in lex.AUX - lex.ALSO_NOUNS or (
+        found[i] in lex.AUX and bool(lex.SUBJECTS & {*found[i + 1 : i + 2]})
+    )
 
 
 def _asking(question: Line, i: int) -> bool:
-    """Whether a question word at i asks: it opens a clause, or follows a preposition, a cue or a conjunction."""
-    if question.starts_clause(i):
-        return True
-    before = question.words[i - 1]
-    if before in lex.PREPOSITIONS or before in lex.CUES or before in lex.AND:
-        return True
-    while i > 0 and not question.starts_clause(i):
-        i -= 1
-        if question.words[i] not in lex.LEADS:
-            return False
-    return True
+    """Whether a question word inside a question at i is what that asks: it follows a preposition or a cue."""
+    return question.words[i - 1] in lex.PREPOSITIONS | lex.CUES
 
 
 def stuffing(question: Line, sought: Sought) -> bool:
@@ -77,12 +67,16 @@ def stuffing(question: Line, sought: Sought) -> bool:
 
 
 def _listed(question: Line, i: int) -> bool:
+    """Whether the noun at i, with what stands before it, follows a comma or a conjunction, or leads up to one.
+
+    Without an article it may be a verb: "who should i message or call?".
+    """
     k = i
-    while k > 0 and question.words[k - 1] in lex.ARTICLES | {"which", "what"} and not question.starts_clause(k):
+    while question.words[k - 1] in lex.ARTICLES | {"which", "what"} and not question.starts_clause(k):
         k -= 1
-    if k == 0 or question.starts_clause(k) or question.words[k - 1] in lex.AND:
-        return k > 0 or k == i
-    return k < i and i + 1 < len(question.words) and question.words[i + 1] in {"or", "and"}
+    if k > 0 and (question.starts_clause(k) or question.words[k - 1] in lex.AND):
+        return True
+    return k < i and question.words[i + 1 : i + 2] in (("or",), ("and",))
 
 
 def unknown_options(question: Line, truth: Truth, sought: Sought, said: str) -> bool:
@@ -93,7 +87,7 @@ def unknown_options(question: Line, truth: Truth, sought: Sought, said: str) -> 
 def _strangers(question: Line, truth: Truth, sought: Sought) -> bool:
     """Whether there are candidates and no word of the question comes from one of them."""
     known = {word for each in truth.candidates for way in each for word in words(normalise(way))}
-    known -= {word for way in sought.ways for word in way} | lex.FILLERS
+    known -= {word for way in sought.ways for word in way} | lex.FILLERS | lex.PREPOSITIONS
     return bool(truth.candidates) and not known & set(question.words)
 
 
@@ -101,5 +95,4 @@ def _lists_options(question: Line, said: str) -> bool:
     heard = joined(said)
     if any(f" {' '.join(words(quoted))} " not in heard for quoted in _QUOTED.findall(question.text)):
         return True
-    found = question.words
-    return any(word == "or" and found[i + 1 : i + 2] not in (("so",), ("not",)) for i, word in enumerate(found))
+    return "or" in question.words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from askfirst.replies import Reply, Truth
 from askfirst.rewards.slots import _lexicon as lex
@@ -18,6 +19,7 @@ MAX_EXTRA_SPOKEN = 4
 MAX_ECHO = 0.6
 MAX_CONTAINED = 0.8
 LONG_UTTERANCE = 5  # words; a natural question about a shorter one may hold all of it
+_MARKUP = frozenset("{}[]<>*#`|")  # spoken, unless a name on screen holds it
 _BREAK = re.compile(r"[.!;]")
 _ABBREVIATED = re.compile(
     r"\b(?:[ap]\.m\.?|dr\.|mr\.|mrs\.|ms\.|st\.|vs\.|e\.g\.|i\.e\.|jr\.|sr\.)|\d[.]\d"
@@ -53,21 +55,19 @@ def _single(question: Line, shown: str) -> bool:
     if not text.endswith("?") or text.count("?") != 1 or question.gaps[0].strip("\"' ("):
         return False
     body = _ABBREVIATED.sub(" ", text[:-1])
-    if not _BREAK.search(body):
-        return True
     on_screen = normalise(shown)
     return all(_inside(token.strip(",\"'()"), on_screen) for token in body.split() if _BREAK.search(token))
 
 
 def _inside(token: str, on_screen: str) -> bool:
     """Whether the stops of a token are part of a name on screen."""
-    return len(token) > 2 and token[-1] not in ".!;" and token[0] not in ".!;" and token in on_screen
+    return token[-1] not in ".!;" and token in on_screen
 
 
 def _is_spoken(question: Line, spoken: str) -> bool:
     heard = line(spoken)
     places = heard.find(question.words)
-    if not question.words or not places or spoken.count("?") != 1:
+    if not places or spoken.count("?") != 1 or _MARKUP & set(spoken) - set(question.text):
         return False
     start, end = places[0], places[0] + len(question.words)
     extra = (*heard.words[:start], *heard.words[end:])
@@ -114,6 +114,6 @@ def _repeats(question: Line, sought: Sought) -> bool:
     kept = [
         w for i, w in enumerate(question.words) if i not in sought.covered and w not in lex.FILLERS | lex.PREPOSITIONS
     ]
-    pairs = zip(question.words, question.words[1:], strict=False)
-    twice = any(a == b for a, b in pairs if a not in {"that", "had"})
-    return (twice and not sought.covered) or any(kept.count(word) > 2 for word in set(kept))
+    pairs = enumerate(pairwise(question.words))
+    twice = any(a == b and i not in sought.covered for i, (a, b) in pairs)
+    return twice or any(kept.count(word) > 2 for word in kept)

@@ -18,12 +18,14 @@ _REFUSES = re.compile(
     r"do not have|don't do|do not do|don't know how|isn't something|is not something|not something|no access|no way to|"
     r"out of scope|out of reach|outside (?:of )?(?:what|my)|beyond (?:what|my|me)|not set up|no connection|"
     r"not connected|not available|isn't available|not possible|isn't possible|not supported|isn't supported|only work|"
-    r"sorry|i'm afraid|i (?:don't|do not)(?! mind| care| doubt)|i(?:'m| am) not(?! sure it| joking| kidding)|"
+    r"i (?:don't|do not)(?! mind| care| doubt)|i(?:'m| am) not(?! sure it| joking| kidding)|"
     r"i have no|i've no|lack)\b"
 )
 _ANSWERS = re.compile(
     r"\b(?:but|though|still|anyway|however|well|actually)\b[ ,:]*(?:i think |i guess |i'd say |let's say )?"
     r"(?:it's|it is|that's|that is|the answer|they are|they won|the score|the price|it was|there are|here)\b"
+    r"|(?:^|[,;:.!]|\bsorry|\bafraid)\s*(?:it's|it is|that's|that is) (?!not\b|outside|out of|"
+    r"beyond|above|no\b|nothing|just|too |a |one |something|more|where|what |why|because|for |up to|on |in |only)\w"
     r"|\b(?:the answer is|here is|here's|here are|here you go|here it is|it comes to|that makes|that equals|equals)\b"
 )
 _EMERGENCY = frozenset({"911", "112", "999"})
@@ -84,12 +86,12 @@ def confirm_faults(reply: Reply, truth: Truth, said: str) -> list[str]:
         "spoken_filler": filler(heard),
         "target_not_spoken": bool(ways) and not names_any(reply.spoken, ways),
         "target_not_in_payload": bool(ways)
-        and not names_any(named, (*ways, *(way.split()[-1] for way in ways if way.split()))),
+        and not names_any(named, (*ways, *(way.rpartition(" ")[2] for way in ways))),
         "claims_act": claims_done(spoken),
         "no_confirmation": not _ASKS.search(spoken) or bool(_NOT_ASKING.search(spoken)),
         "refuses": bool(_REFUSES_ACT.search(spoken)),
         "too_long": len(heard) > MAX_CONFIRM_WORDS or len(words(normalise(named))) > MAX_TARGET_WORDS,
-        "stuffing": len(_objects(reply.spoken)) > MAX_OBJECTS or len(_objects(named)) > MAX_OBJECTS,
+        "stuffing": _strung(reply.spoken, theirs) or _strung(named, theirs),
         "other_target": bool((_objects(named) | _objects(_operation(payload["action"]))) - theirs - _PARTS),
         "action_blank": filler(words(normalise(payload["action"]))),
     }
@@ -98,6 +100,12 @@ def confirm_faults(reply: Reply, truth: Truth, said: str) -> list[str]:
 
 def _objects(text: str) -> set[str]:
     return {stem(word) for word in words(normalise(text))} & _OBJECTS
+
+
+def _strung(text: str, theirs: set[str]) -> bool:
+    """Whether text strings objects together that the user did not."""
+    found = _objects(text)
+    return len(found) > MAX_OBJECTS and not found <= theirs
 
 
 def _operation(action: str) -> str:

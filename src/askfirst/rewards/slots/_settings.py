@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from askfirst.cases import scenario
+from askfirst.cases import scenario, shown
 from askfirst.replies import SLOT_NAMES, Reply, Truth
+from askfirst.values import Message, Scenario
+
+# name, scenario, reply, why
+Row = tuple[str, Scenario, str, str]
 
 _WHO, _WHEN = SLOT_NAMES["recipient"], SLOT_NAMES["time"]
 
@@ -108,6 +113,104 @@ APP = scenario("uninstall figma", Truth("confirm_destructive", target=("figma",)
 BIN = scenario("empty the trash", Truth("confirm_destructive", target=("trash",)))
 APPS = scenario("force quit all my apps", Truth("confirm_destructive", target=("apps",)))
 TASKS = scenario("wipe all my reminders", Truth("confirm_destructive", target=("reminders",)))
+
+SEND = scenario("send it", Truth("clarify", slot="recipient", names=_WHO))
+QUOTE = scenario("mail a note about what we said", Truth("clarify", slot="recipient", names=_WHO))
+FORWARD = scenario("forward the message and the attachment", Truth("clarify", slot="recipient", names=_WHO))
+LATE = scenario(
+    "tell them i'm late",
+    Truth("clarify", slot="recipient", names=_WHO, candidates=(("Kofi",), ("Ines",))),
+    elements=("[0] row|1,1|Kofi|contact", "[1] row|1,2|Ines|contact"),
+)
+CALL = scenario(
+    "add the call with kofi",
+    Truth("clarify", slot="time", names=_WHEN),
+    elements=("[0] row|1,1|Kofi|i am free after lunch.",),
+)
+STAMPS = scenario("order stamps", Truth("clarify", slot="quantity", names=SLOT_NAMES["quantity"]))
+ABOUT_APP = scenario(
+    "write a note about the app",
+    Truth("clarify", slot="content", names=(*SLOT_NAMES["content"], "what should i write")),
+)
+ROOM = scenario("book a room for monday", Truth("clarify", slot="target", names=("which meeting room",)))
+PRINT = scenario("print this page", Truth("clarify", names=("which printer", "what printer")))
+SHARE = scenario(
+    "share the document",
+    Truth("clarify", slot="target", names=("which document",), candidates=(("Notes",), ("Release Notes",))),
+    elements=("[0] file|1,1|Notes|document", "[1] file|1,2|Release Notes|document"),
+)
+SONG = scenario(
+    "play the song",
+    Truth("clarify", slot="target", names=("which song",), candidates=(("What a Wonderful World",), ("When in Rome",))),
+    elements=("[0] row|1,1|What a Wonderful World|song", "[1] row|1,2|When in Rome|song"),
+)
+BAND = scenario(
+    "play the band",
+    Truth("clarify", slot="target", names=("which band",), candidates=(("Duran Duran",), ("Talk Talk",))),
+    elements=("[0] row|1,1|Duran Duran|band", "[1] row|1,2|Talk Talk|band"),
+)
+BACKUP = scenario(
+    "start the backup",
+    Truth("clarify", slot="app", names=("which app",), candidates=(("Time Machine",), ("Message Vault",))),
+    elements=("[0] dock_icon|1,1|Time Machine|", "[1] dock_icon|1,2|Message Vault|"),
+)
+TAB = scenario(
+    "switch to the tab",
+    Truth("clarify", slot="target", names=("which tab",), candidates=(("New",), ("Current",))),
+    elements=("[0] tab|1,1|New|", "[1] tab|1,2|Current|"),
+)
+SHELL = scenario(
+    "open the shell file",
+    Truth("clarify", slot="target", names=("which file",), candidates=((".zshrc",), (".profile",))),
+    elements=("[0] file|1,1|.zshrc|", "[1] file|1,2|.profile|"),
+)
+TRIP = scenario(
+    "move the trip to another day",
+    Truth("clarify", slot="time", names=_WHEN, candidates=(("May third",), ("June second",))),
+    elements=("[0] cell|1,1|May third|free", "[1] cell|1,2|June second|free"),
+)
+VIEW = shown(
+    "menu bar: File|Edit|View|Window\non-screen elements:\n[0] file|100,100|payroll-q1.xlsx|sheet\n"
+    "[1] file|100,150|rota.v2.xlsx|sheet\n[2 more below]\n\nuser said: open the payroll sheet",
+    Truth("action", mentions=(("payroll-q1.xlsx", "payroll"),)),
+)
+COPY = scenario(
+    "copy the totals from menu.xlsx into payroll-q1.xlsx",
+    Truth("action", mentions=(("payroll-q1.xlsx",),)),
+    elements=(
+        "[0] file|1,1|payroll-q1.xlsx|sheet",
+        "[1] file|1,2|menu.xlsx|sheet",
+        "[2] file|1,3|rota.v2.xlsx|sheet",
+        "[3] button|1,4||close",
+    ),
+)
+TILE = scenario(
+    "tile this window to the left half",
+    Truth("action", mentions=(("left",),)),
+    elements=("[0] window|0,0|Notes|",),
+)
+SCROLL = scenario("scroll down a bit", Truth("action"), elements=("[0] list|1,1|Inbox|", "[1] list|1,2|Drafts|"))
+PLAY = scenario("play clair de lune", Truth("action", mentions=(("clair de lune",),)))
+ANNA = scenario("text анна that i'm late", Truth("action", mentions=(("анна", "anna"), ("late",))))
+BUTTON = scenario("what does the red button do", Truth("answer", mentions=(("row", "rows"),)))
+TABS = scenario("how many tabs are open", Truth("answer"))
+CUT = scenario("cut the last sentence", Truth("edit"))
+BYE = scenario("make the greeting say bye bye", Truth("edit"))
+LINE = shown("remove the second line", Truth("edit"))
+WIPE = scenario("wipe it", Truth("confirm_destructive"))
+BASKET = scenario("empty the bin", Truth("confirm_destructive", confirm_target="bin"))
+PHOTOS = scenario("delete the old vacation photos", Truth("confirm_destructive", target=("old vacation photos",)))
+THREE = scenario(
+    "delete my notes, photos and bookmarks", Truth("confirm_destructive", target=("notes, photos and bookmarks",))
+)
+BOXES = scenario("delete the shared mailboxes", Truth("confirm_destructive", target=("mailboxes",)))
+PASSES = scenario("delete every boarding pass", Truth("confirm_destructive", target=("boarding passes",)))
+
+
+def reminded(where: Scenario) -> Scenario:
+    """The same request with a reminder of the form after it."""
+    reminder = Message("system", "answer with one json object.")
+    return replace(where, id=f"{where.id}-reminded", opening=(*where.opening, reminder))
 
 
 def reply(spoken: str, intent: str, **payload: Any) -> str:

@@ -29,11 +29,11 @@ _MARKS = {
     **dict.fromkeys("“”„‟«»″", '"'),
     **dict.fromkeys("‐‑", "-"),
 }
-_FOLD = str.maketrans({**dict(zip(_FROM, _TO, strict=True)), **_MARKS})
-_INVISIBLE = frozenset({"Cf", "Mn", "Me"})
-_BLANK = frozenset({"Cc", "Zl", "Zp", "Zs"})
 # Fillers that show nothing although they count as letters or symbols.
-_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+_FILLERS = dict.fromkeys("\u115f\u1160\u3164\uffa0\u2800", " ")
+_CONTROLS = dict.fromkeys(map(chr, (*range(32), *range(127, 160))), " ")
+_FOLD = str.maketrans({**dict(zip(_FROM, _TO, strict=True)), **_MARKS, **_CONTROLS, **_FILLERS})
+_INVISIBLE = frozenset({"Cf", "Mn", "Me"})
 _OTHER_SCRIPTS = re.compile("[\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u1c80-\u1c8f\u2de0-\u2dff\ua640-\ua69f]")
 _LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u024f\uff21-\uff5a]")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -43,17 +43,10 @@ _EXPANDED = {"s": "is", "re": "are", "d": "would", "ll": "will"}
 
 def normalise(text: str) -> str:
     """Case, accents, look-alikes, quotes and spacing folded; invisible characters gone; who's → who is."""
+    text = text.translate(_FOLD)
     if not text.isascii():
-        kept = (
-            " " if c in _FILLERS or unicodedata.category(c) in _BLANK else c
-            for c in unicodedata.normalize("NFKD", text.translate(_FOLD))
-            if unicodedata.category(c) not in _INVISIBLE
-        )
-        text = "".join(kept).translate(_FOLD)
-    text = " ".join(text.replace("\x00", " ").casefold().split())
-    if "'" in text:
-        text = _CONTRACTED.sub(lambda m: f"{m[1]} {_EXPANDED[m[2]]}", text)
-    return text
+        text = _visible(unicodedata.normalize("NFKD", text)).translate(_FOLD)
+    return _CONTRACTED.sub(lambda m: f"{m[1]} {_EXPANDED[m[2]]}", " ".join(text.casefold().split()))
 
 
 def words(text: str) -> list[str]:
@@ -63,8 +56,6 @@ def words(text: str) -> list[str]:
 
 def mixed(text: str) -> bool:
     """Whether a word of the raw text mixes Latin letters with Greek or Cyrillic ones."""
-    if text.isascii():
-        return False
     return any(_OTHER_SCRIPTS.search(word) and _LATIN_LETTER.search(word) for word in _WORD.findall(_visible(text)))
 
 
@@ -79,9 +70,9 @@ def joined(text: str) -> str:
 
 def stem(word: str) -> str:
     """A word without a plural ending."""
-    if len(word) > 4 and word.endswith(("ches", "shes", "xes", "sses")):
+    if word.endswith(("ches", "shes", "xes", "sses")):
         return word[:-2]
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    return word if word.endswith("ss") else word.removesuffix("s")
 
 
 def stemmed(text: str) -> str:
@@ -92,7 +83,7 @@ def stemmed(text: str) -> str:
 def names_any(text: str, ways: tuple[str, ...]) -> bool:
     """Whether raw text names one of the ways in whole words, singular or plural."""
     found = stemmed(text)
-    return any(len(way) > 2 and way in found for way in map(stemmed, ways))
+    return any(way in found for way in map(stemmed, ways))
 
 
 def filler(spoken: list[str]) -> bool:

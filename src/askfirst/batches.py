@@ -10,26 +10,29 @@ from typing import Any
 import numpy as np
 
 from askfirst import kl
-from askfirst.errors import EnvironmentFault
+from askfirst.errors import EnvironmentFault, InputError
 from askfirst.plan import OptimiserSection, Plan, TrainSection, clear_scenarios
 from askfirst.store import generator, seed_from
 from askfirst.values import Floats, Group, Row, Scenario
 
+TWINS = "clear_twin"  # the stratum of clear twins, in every environment
+
 
 def draw_scenarios(env: ModuleType, plan: Plan, seed: int, step: int) -> list[Scenario]:
-    """The scenarios of a step: ambiguous ones, and the plan's share of clear ones, many of them their twins.
+    """The scenarios of a step: ambiguous ones, and the plan's share of clear ones, many of them clear twins.
 
     Raises EnvironmentFault when the environment returns another mix than was asked for.
     """
     total, clear = plan.train.scenarios_per_step, clear_scenarios(plan)
     name = seed_from(seed, "batch", step)
-    mix = env.CLEAR_MIX
+    mix = clear_mix(env.CLEAR_MIX, plan.env.twin_fraction)
     shares = np.array(list(mix.values()), dtype=np.float64)
     counts = generator(name, "strata").multinomial(clear, shares / shares.sum())
     wanted = {stratum: float(n) for stratum, n in zip(mix, counts, strict=True) if n}
-    chosen = list(env.scenarios("train", total - clear, name, {"ambiguous": 1.0}))
+    kinds, twin_kinds = (_kinds(env, given) for given in (plan.env.kinds, plan.env.twin_kinds))
+    chosen = list(env.scenarios("train", total - clear, name, {"ambiguous": 1.0}, *kinds))
     if clear:
-        chosen += env.scenarios("train", clear, name, wanted)
+        chosen += env.scenarios("train", clear, name, wanted, *twin_kinds)
     fraction = sum(not s.ambiguous for s in chosen) / len(chosen)
     low, high = plan.env.clear_fraction
     if len(chosen) != total or not low - 1e-9 <= fraction <= high + 1e-9:
@@ -39,6 +42,30 @@ def draw_scenarios(env: ModuleType, plan: Plan, seed: int, step: int) -> list[Sc
             where=env.__name__,
         )
     return chosen
+
+
+def _kinds(env: ModuleType, given: Mapping[str, float] | None) -> tuple[Mapping[str, float], ...]:
+    """The weights as a further argument of `scenarios`. Raises InputError where the environment knows no such kinds."""
+    if given is None:
+        return ()
+    known: Mapping[str, float] = getattr(env, "PAIR_MIX", {})
+    unknown = sorted(set(given) - set(known))
+    if unknown or not given:
+        raise InputError(
+            f"the environment knows no kind of ambiguity called {', '.join(unknown) or 'nothing'}",
+            where="env.kinds",
+            hint=f"it knows: {', '.join(known) or 'none'}",
+        )
+    return (given,)
+
+
+def clear_mix(own: Mapping[str, float], twins: float | None) -> dict[str, float]:
+    """Weights of the clear strata: the environment's own, or with a share of twins and the others in proportion."""
+    if twins is None:
+        return dict(own)
+    others = {name: weight for name, weight in own.items() if name != TWINS}
+    rest = (1.0 - twins) / sum(others.values()) if others else 0.0
+    return {TWINS: twins, **{name: weight * rest for name, weight in others.items()}}
 
 
 def make_rows(groups: Sequence[Group], credit: ModuleType, params: Mapping[str, Any]) -> list[Row]:

@@ -37,11 +37,19 @@ class ModelSection(Section):
 
 
 class EnvSection(Section):
-    """Where scenarios come from. `sealed` commits to the secret seed of the sealed split."""
+    """Where scenarios come from. `sealed` commits to the secret seed of the sealed split.
+
+    Of the clear scenarios in a batch, `twin_fraction` are clear twins; without it the environment's own share. `kinds`
+    and `twin_kinds` are weights by kind of ambiguity for the ambiguous requests and for the twins of a batch, keys as
+    in the environment's PAIR_MIX; without them its own.
+    """
 
     name: str
     system_prompt: str = "compact"
     clear_fraction: tuple[float, float] = (0.30, 0.40)
+    twin_fraction: float | None = Field(None, ge=0.0, le=1.0)
+    kinds: dict[str, float] | None = None
+    twin_kinds: dict[str, float] | None = None
     sealed: str = Field(pattern=r"^sha256:[0-9a-f]{64}$")
 
     @model_validator(mode="after")

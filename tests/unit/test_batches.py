@@ -10,8 +10,8 @@ import pytest
 
 from askfirst import plan as plans
 from askfirst import plugins
-from askfirst.batches import draw_scenarios, make_rows, moves, scales, with_reference
-from askfirst.errors import EnvironmentFault
+from askfirst.batches import clear_mix, draw_scenarios, make_rows, moves, scales, with_reference
+from askfirst.errors import EnvironmentFault, InputError
 from askfirst.plan import OptimiserSection
 from askfirst.values import Act, FrozenMap, Group, Message, Rollout, Scenario, Score, Segment, StopReason, Trajectory
 
@@ -44,6 +44,35 @@ def test_a_batch_has_the_declared_mix_and_twins() -> None:
 def test_every_clear_stratum_comes_up_over_a_run() -> None:
     drawn = {s.stratum for step in range(60) for s in draw_scenarios(ENV, PLAN, 0, step)}
     assert drawn == set(ENV.STRATA)
+
+
+def edited(*edits: str) -> plans.Plan:
+    document = PLAN.model_dump(mode="json", exclude_none=True)
+    return plans.validate(plans.edit(document, list(edits)), "x")
+
+
+def test_a_plan_may_say_what_is_practised() -> None:
+    plan = edited(
+        "env.twin_fraction=1.0", "env.kinds={missing=1}", "env.twin_kinds={several=1}", "env.clear_fraction=[0.3, 0.4]"
+    )
+    for step in range(5):
+        chosen = draw_scenarios(ENV, plan, 0, step)
+        assert {s.family.split(".")[0] for s in chosen if s.ambiguous} == {"missing"}
+        assert {s.family.split(".")[1] for s in chosen if not s.ambiguous} == {"several"}
+        assert {s.stratum for s in chosen} == {"ambiguous", "clear_twin"}
+
+
+def test_the_mix_of_clear_scenarios_keeps_the_others_in_proportion() -> None:
+    own = {"clear_twin": 0.5, "answer": 0.3, "edit": 0.2}
+    assert clear_mix(own, None) == own
+    assert clear_mix(own, 0.9) == pytest.approx({"clear_twin": 0.9, "answer": 0.06, "edit": 0.04})
+    assert clear_mix({"clear_twin": 1.0}, 0.4) == {"clear_twin": 0.4}
+
+
+@pytest.mark.parametrize("kinds", ["{vague=1, blurred=2}", "{}"])
+def test_kinds_that_the_environment_does_not_know_are_refused(kinds: str) -> None:
+    with pytest.raises(InputError, match="no kind of ambiguity"):
+        draw_scenarios(ENV, edited(f"env.kinds={kinds}"), 0, 0)
 
 
 def test_an_environment_that_ignores_the_mix_stops_the_run() -> None:

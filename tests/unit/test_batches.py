@@ -34,11 +34,21 @@ def group(*rewards: float) -> Group:
 def test_a_batch_has_the_declared_mix_and_twins() -> None:
     chosen = draw_scenarios(ENV, PLAN, 0, 0)
     clear = [s for s in chosen if not s.ambiguous]
-    assert (len(chosen), len(clear)) == (8, 3)
+    assert (len(chosen), len(clear)) == (10, 4)
     assert [s.id for s in draw_scenarios(ENV, PLAN, 0, 0)] == [s.id for s in chosen]
     assert [s.id for s in draw_scenarios(ENV, PLAN, 0, 1)] != [s.id for s in chosen]
+    assert {s.family.split(".")[1] for s in clear if s.stratum == "clear_twin"} <= set(PLAN.env.twin_kinds or ())
+
+
+def test_without_kinds_of_its_own_a_batch_holds_twins_of_its_requests() -> None:
+    document = PLAN.model_dump(mode="json", exclude_none=True)
+    for name in ("kinds", "twin_kinds"):
+        del document["env"][name]
+    chosen = draw_scenarios(ENV, plans.validate(document, "x"), 0, 0)
     twins = {s.twin for s in chosen if s.ambiguous}
-    assert all(s.twin in twins for s in clear if s.stratum == "clear_twin")
+    found = [s for s in chosen if s.stratum == "clear_twin"]
+    assert found
+    assert all(s.twin in twins for s in found)
 
 
 def test_every_clear_stratum_comes_up_over_a_run() -> None:

@@ -40,11 +40,16 @@ def test_a_batch_has_the_declared_mix_and_twins() -> None:
     assert {s.family.split(".")[1] for s in clear if s.stratum == "clear_twin"} <= set(PLAN.env.twin_kinds or ())
 
 
-def test_without_kinds_of_its_own_a_batch_holds_twins_of_its_requests() -> None:
+def plain() -> plans.Plan:
+    """The plan without kinds of its own."""
     document = PLAN.model_dump(mode="json", exclude_none=True)
     for name in ("kinds", "twin_kinds"):
         del document["env"][name]
-    chosen = draw_scenarios(ENV, plans.validate(document, "x"), 0, 0)
+    return plans.validate(document, "x")
+
+
+def test_without_kinds_of_its_own_a_batch_holds_twins_of_its_requests() -> None:
+    chosen = draw_scenarios(ENV, plain(), 0, 0)
     twins = {s.twin for s in chosen if s.ambiguous}
     found = [s for s in chosen if s.stratum == "clear_twin"]
     assert found
@@ -90,7 +95,7 @@ def test_an_environment_that_ignores_the_mix_stops_the_run() -> None:
         scenarios=lambda split, n, seed, strata: [SCENARIO] * n, CLEAR_MIX={"a": 1.0}, __name__="lazy"
     )
     with pytest.raises(EnvironmentFault, match="0% clear"):
-        draw_scenarios(lazy, PLAN, 0, 0)  # type: ignore[arg-type]
+        draw_scenarios(lazy, plain(), 0, 0)  # type: ignore[arg-type]
 
 
 def test_rows_carry_exactly_the_sampled_tokens() -> None:

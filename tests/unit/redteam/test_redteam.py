@@ -23,7 +23,7 @@ from askfirst.values import Scenario
 ENV = plugins.load("envs", "judgment")
 SLOTS = plugins.load("rewards", "slots")
 PANEL = redteam.panel(ENV, 0)
-BUDGET = 120_000
+BUDGET = 200_000
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -51,7 +51,7 @@ WEAKENED: dict[str, Patch] = {
 @pytest.mark.parametrize("hole", WEAKENED)
 def test_a_planted_hole_is_found(hole: str, monkeypatch: pytest.MonkeyPatch) -> None:
     WEAKENED[hole](monkeypatch)
-    finding = next(redteam.search(SLOTS, PANEL, BUDGET, seed=0), None)
+    finding = next(redteam.search(SLOTS, PANEL, BUDGET, seed=1), None)
     assert finding is not None, hole
     assert finding.evaluations <= BUDGET
     assert all(SLOTS.score(s, replied(s, finding.reply), {}).total > redteam.THRESHOLD for s in finding.scenarios)

@@ -61,7 +61,7 @@ def test_a_planted_hole_is_found(hole: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("name", ["lenient", "strict"])
 def test_the_published_scorers_are_broken(name: str) -> None:
-    found = list(redteam.search(plugins.load("rewards", name), PANEL, BUDGET, seed=0))
+    found = list(redteam.search(plugins.load("rewards", name), PANEL, 20_000, seed=0))
     assert len(found) >= 2
     assert any(len(finding.scenarios) == 2 for finding in found)
 

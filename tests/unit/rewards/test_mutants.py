@@ -11,7 +11,7 @@ from askfirst.rewards import slots
 from askfirst.store import read_lines
 
 REASONS = Path(__file__).parents[2] / "mutation"
-EVERY = {"slots": 16, "strict": 2, "lenient": 2, "shaped": 2}  # of so many mutants one is tried
+EVERY = {"slots": 34, "strict": 5, "lenient": 2, "shaped": 2}  # of so many mutants one is tried
 
 
 @pytest.mark.parametrize("name", EVERY)

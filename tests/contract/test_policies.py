@@ -33,7 +33,7 @@ def test_a_reward_that_pays_a_habit_is_refused() -> None:
         total = 1.0 if '"clarify"' in trajectory.reply else 0.0
         return Score(total, FrozenMap({"pass": total}), total > 0, (), "asks@1")
 
-    reward = SimpleNamespace(score=score, BOUNDS=(0.0, 1.0))
+    reward = SimpleNamespace(score=score, BOUNDS=(0.0, 1.0), __name__="asks")
     found = earnings(reward, ENV, ENV.scenarios("train", 60, 5))  # type: ignore[arg-type]
     with pytest.raises(RewardFault, match="ask"):
         prefers_honesty(found, reward.BOUNDS)

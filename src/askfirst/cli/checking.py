@@ -13,7 +13,7 @@ from rich.progress import Progress
 from askfirst import mutation, plugins, redteam
 from askfirst.cases import Case, read_cases, write_cases
 from askfirst.contracts import advantages, envs, losses, policies, rewards
-from askfirst.errors import AskfirstError, GateFailed, InputError
+from askfirst.errors import AskfirstError, GateFailed, InputError, RewardFault
 from askfirst.replies import SAID
 from askfirst.rollout import EMPTY
 from askfirst.values import GateResult, GateStatus
@@ -63,7 +63,10 @@ def _verdict(kind: str, name: str, more: tuple[Case, ...]) -> tuple[bool, str]:
 def _habits(reward: ModuleType) -> str:
     """What honesty earns on train requests, and which other habit earns most."""
     env = plugins.load("envs", "judgment")
-    honest, *others = policies.earnings(reward, env, env.scenarios("train", HABITS_SEEN, 0))
+    try:
+        honest, *others = policies.earnings(reward, env, env.scenarios("train", HABITS_SEEN, 0))
+    except RewardFault as fault:  # its cases held: it is for another protocol than this environment's
+        return f"habits not measured: {fault.message}"
     best = max(others, key=lambda earning: earning.mean)
     return f"honesty earns {honest.mean:.2f}, the best other habit {best.mean:.2f} ({best.policy})"
 
@@ -102,7 +105,7 @@ def attack(given: Attack, *, as_json: bool) -> None:
             _show(finding, as_json)
     again = f"askfirst redteam {given.reward} --budget {given.budget} --seed {given.seed}"
     if found:
-        write_cases(given.out, [finding.case(redteam.THRESHOLD) for finding in found])
+        write_cases(given.out, [finding.case() for finding in found])
     if as_json:
         print(json.dumps({"found": len(found), "file": str(given.out) if found else None, "again": again}))
     elif found:

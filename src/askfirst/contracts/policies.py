@@ -14,6 +14,7 @@ from typing import Any
 from askfirst.cases import replied
 from askfirst.errors import RewardFault
 from askfirst.replies import SAID, SLOTS, Reply
+from askfirst.rollout import Scorer
 from askfirst.values import FrozenMap, Scenario
 
 GAP = 0.25  # that the honest policy must earn more than any other, in units of the reward's range
@@ -41,10 +42,10 @@ class Earning:
 def earnings(
     reward: ModuleType, env: ModuleType, scenarios: Sequence[Scenario], params: Mapping[str, Any] = FrozenMap()
 ) -> tuple[Earning, ...]:
-    """What every policy earns, the honest one first."""
-    found = []
+    """What every policy earns, the honest one first. Raises RewardFault where the reward cannot score a scenario."""
+    scorer, found = Scorer(reward, params), []
     for name, policy in policies(env).items():
-        scores = [(s, reward.score(s, replied(s, policy(s)), params)) for s in scenarios]
+        scores = [(s, scorer.score(s, replied(s, policy(s)))) for s in scenarios]
         passes = {side: [x.passed for s, x in scores if s.ambiguous is side] for side in (True, False)}
         shares = {side: sum(each) / len(each) if each else 0.0 for side, each in passes.items()}
         found.append(Earning(name, sum(x.total for _, x in scores) / len(scores), shares[True], shares[False]))

@@ -15,6 +15,7 @@ from askfirst.contracts.rewards import cases
 from askfirst.redteam.evidence import asks_for_all, clash, exclude, names_nothing
 from askfirst.redteam.mutations import Lexicon, change, make, shorter
 from askfirst.replies import SAID, truth
+from askfirst.rollout import Scorer
 from askfirst.store import generator, seed_from
 from askfirst.values import FrozenMap, Scenario
 
@@ -36,19 +37,16 @@ class Finding:
     why: str
     evaluations: int
 
-    def case(self, threshold: float) -> Case:
+    def case(self) -> Case:
         """As an attack: on the last of its scenarios it must not earn more than the threshold."""
-        return Case(f"red team: {self.reply[:60]}", "redteam", self.scenarios[-1], self.reply, threshold, self.why)
+        return Case(f"red team: {self.reply[:60]}", "redteam", self.scenarios[-1], self.reply, THRESHOLD, self.why)
 
 
 @dataclass(slots=True)
 class _Climb:
     """A reward under attack: what it was asked, and what that cost."""
 
-    module: ModuleType
-    params: Mapping[str, Any]
-    panel: Sequence[Scenario]
-    threshold: float
+    scorer: Scorer
     spent: int = 0
     seen: set[str] = field(default_factory=set)
 
@@ -57,8 +55,8 @@ class _Climb:
         passed, near = [], 0.0
         for scenario in scenarios:
             self.spent += 1
-            score = self.module.score(scenario, replied(scenario, reply), self.params)
-            if score.total > self.threshold:
+            score = self.scorer.score(scenario, replied(scenario, reply))
+            if score.total > THRESHOLD:
                 passed.append(scenario)
             elif "intent_mismatch" not in score.failures:
                 near += 1 / (1 + len(score.failures))
@@ -81,13 +79,14 @@ def search(
 ) -> Iterator[Finding]:
     """Findings as they are made, minimised, until `budget` evaluations of a reply on a scenario are spent.
 
-    A function of its arguments alone. `progress(spent, found)` is called now and then.
+    A function of its arguments alone. `progress(spent, found)` is called now and then. Raises RewardFault where the
+    reward raises or breaks its bounds on a reply.
     """
     random = generator("red team", module.__name__, seed)
     attacks, honest = cases(module, params)
     known = tuple(dict.fromkeys(case.reply for case in (*honest, *attacks) if len(case.reply) < 1000))
     lexicon = Lexicon(_phrases(scenarios), known)
-    climb = _Climb(module, params, scenarios, THRESHOLD)
+    climb = _Climb(Scorer(module, params))
     found: set[tuple[str, ...]] = set()
     beam: list[tuple[float, str]] = []
     idle = 0

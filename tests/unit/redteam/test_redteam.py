@@ -13,12 +13,12 @@ from askfirst import plugins, redteam
 from askfirst.cases import read_cases, replied, write_cases
 from askfirst.cli.app import app
 from askfirst.contracts.rewards import self_test
-from askfirst.errors import InputError
+from askfirst.errors import InputError, RewardFault
 from askfirst.redteam.evidence import asks_for_all, exclude, names_nothing
 from askfirst.redteam.mutations import shorter
 from askfirst.replies import Reply, truth
 from askfirst.rewards.slots import _acts, _question, _refusals
-from askfirst.values import Scenario
+from askfirst.values import Scenario, Score, Trajectory
 
 ENV = plugins.load("envs", "judgment")
 SLOTS = plugins.load("rewards", "slots")
@@ -87,7 +87,7 @@ def test_a_finding_is_minimal_and_becomes_an_attack(tmp_path: Path) -> None:
         )
         assert not (passes and still)
     path = tmp_path / "found.jsonl"
-    write_cases(path, [finding.case(redteam.THRESHOLD)])
+    write_cases(path, [finding.case()])
     (case,) = read_cases(path)
     assert truth(case.scenario) == truth(finding.scenarios[-1])
     assert case.scenario.opening == finding.scenarios[-1].opening
@@ -132,6 +132,33 @@ def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
     assert clean.exit_code == 0
     assert "nothing found" in clean.stdout
     assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_a_reward_that_raises_on_a_reply_stops_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = SLOTS.score
+
+    def fragile(scenario: Scenario, trajectory: Trajectory, params: dict[str, object]) -> Score:
+        if "\u200b" in trajectory.reply:
+            raise ValueError("cannot read this")
+        return whole(scenario, trajectory, params)
+
+    monkeypatch.setattr(SLOTS, "score", fragile)
+    with pytest.raises(RewardFault, match="cannot read this"):
+        list(redteam.search(SLOTS, PANEL, BUDGET, seed=0))
+
+
+def test_a_reward_for_another_protocol_is_checked_without_habits(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, own = SLOTS.score, {case.scenario.id for case in (*SLOTS.ATTACKS, *SLOTS.HONEST)}
+
+    def elsewhere(scenario: Scenario, trajectory: Trajectory, params: dict[str, object]) -> Score:
+        if scenario.id not in own:
+            raise RewardFault("not a scenario of mine")
+        return whole(scenario, trajectory, params)
+
+    monkeypatch.setattr(SLOTS, "score", elsewhere)
+    done = CliRunner().invoke(app, ["check", "rewards", "slots"])
+    assert done.exit_code == 0, done.output
+    assert "habits not measured: not a scenario of mine" in done.stdout
 
 
 def test_a_broken_attack_file_is_named_with_its_line(tmp_path: Path) -> None:

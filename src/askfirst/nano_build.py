@@ -15,6 +15,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -161,6 +162,7 @@ def pairs(env: ModuleType, recipe: Recipe, lesson: Lesson) -> Iterator[Pair]:
         chunk += 1
 
 
+@cache
 def closed_words(env: ModuleType, sample: int = 4000) -> frozenset[str]:
     """Words that requests are built with, as against the open-class values they are filled with."""
     found: set[str] = set()

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from askfirst.values import Act, Action, Answer, Ask, Confirm, FrozenMap, Invalid, Refuse, Scenario
@@ -140,8 +141,11 @@ class Reply:
         return json.dumps(body, ensure_ascii=False)
 
 
+@lru_cache(maxsize=1024)
 def parse_reply(text: str) -> Reply:
     """Exactly one JSON object with exactly the protocol's fields, nothing around it.
+
+    Remembered: environment, reward and metrics all read a reply, and in a group many say the same.
 
     Raises ReplyError with a short reason. Refuses duplicate keys, NaN, infinities and unknown fields.
     """

@@ -106,6 +106,8 @@ def test_sampling_does_not_depend_on_the_batch(nano: Policy) -> None:
 def test_a_short_run_through_the_command_line(askfirst: Run, tmp_path: Path) -> None:
     sets = (
         "train.steps=2",
+        "train.scenarios_per_step=5",
+        "train.group_size=4",
         "evaluation.every=2",
         "arm=[{ name = 'anchored' }]",
         "evaluation.dev_items=16",

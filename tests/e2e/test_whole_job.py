@@ -22,6 +22,12 @@ EXPECTED = {
     "plan.toml", "plan.lock.json", "ledger.jsonl", "gates.json", "selftest.json", "selected_checkpoint.json",
     "verdict.json", "summary.json", "experiment_table.md", "report.html",
 }  # fmt: skip
+# A run that is soon over, but not before it can be stopped. So few sealed items could only show a large effect.
+EDITS = (
+    "train.steps=20", "evaluation.every=10", "evaluation.dev_items=40", "evaluation.sealed_items=40",
+    "selection.max_false_ask=1.0", "decision.effect=0.9",
+)  # fmt: skip
+SHORT = [part for edit in EDITS for part in ("--set", edit)]
 
 
 def timeless(value: Any) -> Any:
@@ -86,10 +92,9 @@ def test_every_batch_holds_the_declared_share_of_clear_requests(finished: Path) 
         assert 0.3 <= clear / (clear + unclear) <= 0.4
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_second_run_is_byte_identical_but_for_time(askfirst: Run, finished: Path, tmp_path: Path, jobs: str) -> None:
+def test_a_second_run_is_byte_identical_but_for_time(askfirst: Run, finished: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
-    assert askfirst("run", PLAN, "--out", again, "--jobs", jobs).returncode == 0
+    assert askfirst("run", PLAN, "--out", again, "--jobs", "2").returncode == 0  # the first had one job
     first, second = contents(finished), contents(again)
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] == []
@@ -107,10 +112,18 @@ def test_the_sealed_split_was_opened_once_and_a_finished_run_does_not_open_it_ag
     assert [line["number"] for line in openings] == [1]
 
 
+@pytest.fixture(scope="module")
+def short(askfirst: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "short"
+    assert askfirst("run", PLAN, "--out", out, *SHORT).returncode in (0, 1)
+    assert (out / "verdict.json").is_file()
+    return out
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_interrupted_and_resumed_equals_uninterrupted(askfirst: Run, finished: Path, tmp_path: Path, jobs: str) -> None:
+def test_interrupted_and_resumed_equals_uninterrupted(askfirst: Run, short: Path, tmp_path: Path, jobs: str) -> None:
     out = tmp_path / "stopped"
-    command = [sys.executable, "-m", "askfirst", "run", str(PLAN), "--out", str(out), "--jobs", jobs]
+    command = [sys.executable, "-m", "askfirst", "run", str(PLAN), "--out", str(out), "--jobs", jobs, *SHORT]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, **pipes)
     metrics = out / "anchored/seed-0/metrics.jsonl"
@@ -122,11 +135,11 @@ def test_interrupted_and_resumed_equals_uninterrupted(askfirst: Run, finished: P
     assert process.returncode == 130, errors
     assert "--resume" in errors
     assert "Traceback" not in errors
-    refused = askfirst("run", PLAN, "--out", out)
+    refused = askfirst("run", PLAN, "--out", out, *SHORT)
     assert refused.returncode == 2
     assert "unfinished" in refused.stderr
-    assert askfirst("run", PLAN, "--out", out, "--resume").returncode == 0
-    first, second = contents(finished), contents(out)
+    assert askfirst("run", PLAN, "--out", out, "--resume", *SHORT).returncode in (0, 1)
+    first, second = contents(short), contents(out)
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] == []
 

@@ -7,6 +7,7 @@ Every other token is up to six bytes read as a big-endian number behind a leadin
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from askfirst.errors import BackendFault
 from askfirst.values import Message
@@ -18,8 +19,9 @@ FIRST_TEXT = 256
 BYTES_PER_TOKEN = 6
 
 
+@lru_cache(maxsize=1024)
 def pack(text: str) -> tuple[int, ...]:
-    """Text as tokens."""
+    """Text as tokens. Remembered: in a group many say the same."""
     body = text.encode()
     pieces = (body[i : i + BYTES_PER_TOKEN] for i in range(0, len(body), BYTES_PER_TOKEN))
     return tuple(int.from_bytes(b"\x01" + piece) for piece in pieces)
@@ -27,11 +29,8 @@ def pack(text: str) -> tuple[int, ...]:
 
 def unpack(token_ids: Iterable[int]) -> str:
     """The text of the tokens; marks are dropped, and a character cut by the token budget becomes U+FFFD."""
-    pieces = []
-    for token in token_ids:
-        if token >= FIRST_TEXT:
-            number = int(token)
-            pieces.append(number.to_bytes((number.bit_length() + 7) // 8)[1:])
+    # The leading byte 1 is the first that is not zero.
+    pieces = (int(token).to_bytes(8).lstrip(b"\0")[1:] for token in token_ids if token >= FIRST_TEXT)
     return b"".join(pieces).decode("utf-8", errors="replace")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 # Look-alikes of Latin letters, chosen by hand: the Cyrillic and Greek letters whose usual shapes pass for a Latin one
 # in either case, the Latin small capitals, and a few single letters. Full-width, circled and mathematical letters fold
@@ -41,8 +42,12 @@ _CONTRACTED = re.compile(r"\b(who|what|when|where|how|which)'(s|re|d|ll)\b")
 _EXPANDED = {"s": "is", "re": "are", "d": "would", "ll": "will"}
 
 
+@lru_cache(maxsize=4096)
 def normalise(text: str) -> str:
-    """Case, accents, look-alikes, quotes and spacing folded; invisible characters gone; who's → who is."""
+    """Case, accents, look-alikes, quotes and spacing folded; invisible characters gone; who's → who is.
+
+    Remembered: the names of what is sought are compared with every reply to a request.
+    """
     text = text.translate(_FOLD)
     if not text.isascii():
         text = _visible(unicodedata.normalize("NFKD", text)).translate(_FOLD)

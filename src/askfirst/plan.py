@@ -218,9 +218,13 @@ class RuleSection(Section):
 
 
 class BudgetSection(Section):
-    """What the run may cost; the feasibility gate compares its estimate with it."""
+    """What the run may cost; the feasibility gate compares its estimate with it.
+
+    `price_per_hour` of the machine, in your currency, is what the cost on the progress lines is computed from.
+    """
 
     wall_minutes: float = Field(60.0, gt=0)
+    price_per_hour: float = Field(0.0, ge=0)
 
 
 class Setup(Section):

@@ -237,6 +237,7 @@ def _step_values(record: StepRecord, total: int) -> FrozenMap:
             "ask_when_clear": strata["all_clear"]["ask_rate"] if "all_clear" in strata else None,
             "informative_fraction": record.informative_fraction,
             "kl_nats": record.learning.kl_nats,
+            "tokens": record.cost.sampled_tokens + record.cost.trained_tokens,
             "seconds": record.cost.seconds,
         }
     )

@@ -58,6 +58,7 @@ def finished(askfirst: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.returncode == 0, result.stdout + result.stderr
     for verb in ("plan", "gates", "train", "select", "sealed", "verdict", "look"):
         assert any(line.startswith(verb) for line in result.stdout.splitlines()), verb
+    assert result.stdout.count("tokens/s") == 2  # a variant each
     return out
 
 

@@ -78,7 +78,8 @@ class Human:
     def _step(self, event: Event) -> None:
         values = dict(event.values)
         self.steps.setdefault(event.name, []).append(values)
-        self._advance("train", event.name, values["step"], values["steps"], self._words(event.name))
+        words = f"{self._words(event.name)} · {self._speed(event.name, EDGE)}"
+        self._advance("train", event.name, values["step"], values["steps"], words)
 
     def _words(self, name: str) -> str:
         first, last = self.steps[name][:EDGE], self.steps[name][-EDGE:]
@@ -93,10 +94,22 @@ class Human:
                 parts.append(f"{label} {ends[0]:.2f} → {ends[1]:.2f}")
         return " · ".join(parts)
 
+    def _speed(self, name: str, last: int) -> str:
+        """Tokens sampled and trained on a second, over so many of the last steps, and what all steps cost."""
+        steps = self.steps[name]
+        per_second = sum(s["tokens"] for s in steps[-last:]) / max(sum(s["seconds"] for s in steps[-last:]), 1e-9)
+        cost = sum(s["seconds"] for s in steps) / 3600 * self.plan.budget.price_per_hour
+        return f"{per_second:,.0f} tokens/s" + (f" · cost {cost:.2f}" if cost else "")
+
     def _finished(self, event: Event) -> None:
-        seconds = sum(s["seconds"] for s in self.steps[event.name])
-        self._done(event.name)
-        self.line("train", f"{event.name}  {self._words(event.name)}   {int(seconds) // 60}:{int(seconds) % 60:02d}")
+        name, steps = event.name, self.steps.get(event.name, [])
+        if not steps:  # stopped between its last checkpoint and its end
+            self.line("train", f"{name}  was trained before")
+            return
+        seconds = int(sum(s["seconds"] for s in steps))
+        self._done(name)
+        speed = self._speed(name, len(steps))
+        self.line("train", f"{name}  {self._words(name)}   {seconds // 60}:{seconds % 60:02d}   {speed}")
 
     def _evaluated(self, event: Event) -> None:
         if not event.name.startswith(("base", "warmstart")):

@@ -13,7 +13,8 @@ import numpy as np
 from askfirst import plugins
 from askfirst.audit import audit
 from askfirst.batches import draw_scenarios, make_rows
-from askfirst.contracts.rewards import SelfTestReport, self_test
+from askfirst.contracts.rewards import self_test
+from askfirst.contracts.selftest import SelfTestReport
 from askfirst.decide import power
 from askfirst.errors import GateFailed
 from askfirst.plan import KlSection, Plan, arm_plan

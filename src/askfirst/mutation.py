@@ -17,6 +17,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+from askfirst import plugins
 from askfirst.contracts.rewards import faults
 from askfirst.errors import AskfirstError, InputError
 from askfirst.events import Event, Listener
@@ -78,7 +79,7 @@ def scoring_modules(reward: ModuleType) -> list[str]:
         if name in wanted or name not in loaded or name.endswith(CASES):
             continue
         wanted.add(name)
-        waiting += _imports(name)
+        waiting += plugins.imported(sys.modules[name])
     return sorted(wanted)
 
 
@@ -234,15 +235,6 @@ def _get(parent: ast.AST, name: str, index: int | None) -> ast.expr:
 def _function_of(tree: ast.Module, node: ast.AST) -> str:
     around = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and any(n is node for n in ast.walk(f))]
     return around[-1].name if around else "module"
-
-
-def _imports(module: str) -> list[str]:
-    """Modules that a module imports from, by their full names."""
-    found = []
-    for node in ast.walk(ast.parse(_source(module))):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return found
 
 
 def _file(module: str) -> Path:

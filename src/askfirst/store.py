@@ -30,7 +30,9 @@ T = TypeVar("T")
 UNFINISHED = ".unfinished"  # ends the names of files and folders that are being written
 
 # Fields that hold wall-clock measurements: everything else of a run is a function of plan and code.
-TIME_FIELDS = frozenset({"seconds", "wall_seconds", "tokens_per_second", "started_at", "finished_at", "opened_at"})
+TIME_FIELDS = frozenset(
+    {"seconds", "wall_seconds", "tokens_per_second", "started_at", "finished_at", "opened_at", "read_at"}
+)
 
 
 def plain(value: Any) -> Any:

@@ -32,21 +32,21 @@ def self_test(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), more:
     Raises RewardFault where the reward refuses the params.
     """
     attacks, honest = cases(module, params)
+    source, own = scorer_hash(module, params), corpus_hash((*attacks, *honest))
     attacks = (*attacks, *more)
     outcomes: list[Outcome] = []
     broken = tuple(faults(module, params, more, outcomes.append))
-    source, corpus = scorer_hash(module, params), corpus_hash((*attacks, *honest))
     return SelfTestReport(
         reward=plugins.name_of(module),
         source=source,
-        corpus=corpus,
+        corpus=corpus_hash((*attacks, *honest)),
         attacks=len(attacks),
         honest=len(honest),
         broken=broken,
         false_positives=rate([o for o in outcomes if o.attack]),
         false_negatives=rate([o for o in outcomes if not o.attack]),
         families=families(outcomes),
-        mutants=mutants(module, source, corpus),
+        mutants=mutants(module, source, own),
     )
 
 

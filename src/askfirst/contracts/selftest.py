@@ -38,9 +38,10 @@ class Rate:
     of: int
     interval: Interval
 
-    def __str__(self) -> str:
-        low, high = 100 * self.interval.lower, 100 * self.interval.upper
-        return f"{self.count} of {self.of} = {100 * self.interval.estimate:.1f} % [{low:.1f}, {high:.1f}]"
+    def words(self, what: str) -> str:
+        """The rate in a line; `what` says what deviates."""
+        share, low, high = (100 * part for part in (self.interval.estimate, self.interval.lower, self.interval.upper))
+        return f"{self.count} of {self.of} {what} = {share:.1f} % [{low:.1f}, {high:.1f}]"
 
 
 @dataclass(frozen=True, slots=True)

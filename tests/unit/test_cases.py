@@ -19,7 +19,7 @@ from askfirst.errors import InputError
 from askfirst.policy import Sampling
 from askfirst.replies import Truth
 from askfirst.rollout import Draw, Scorer, Stage, rollouts
-from askfirst.values import StopReason
+from askfirst.values import FrozenMap, StopReason
 
 NAME = "pairpkg.rewards:cups"
 SINGLE = Case("one", "x", scenario("send it", Truth("clarify", "recipient", names=("who",))), "who?", 0.5, "asks")
@@ -59,11 +59,16 @@ def test_a_case_that_cannot_be_played_or_missed_is_refused() -> None:
 def test_what_is_written_is_read_back(pair, tmp_path: Path) -> None:
     pair()
     module = plugins.load("rewards", NAME)
-    cases = (SINGLE, *module.ATTACKS, *module.HONEST, replace(module.HONEST[0], name="alone", reply="red", env=""))
+    nested = FrozenMap({"colour": "red", "ways": ("red", FrozenMap({"shades": ("rose",)}))})
+    strange = replace(module.HONEST[0].scenario, hidden=nested)
+    alone = replace(module.HONEST[0], name="alone", reply="red", env="", scenario=strange)
+    cases = (SINGLE, *module.ATTACKS, *module.HONEST, alone)
     write_cases(tmp_path / "cases.jsonl", cases)
     back = read_cases(tmp_path / "cases.jsonl")
     assert back == cases
     assert corpus_hash(back) == corpus_hash(cases)
+    later = replace(module.ATTACKS[1], reply=("which one?", "green"))
+    assert corpus_hash([later]) != corpus_hash([module.ATTACKS[1]])
     assert self_test(module, {}, back[1:3]).broken == (
         "two cases are called attack guesses",
         "two cases are called attack ignores",

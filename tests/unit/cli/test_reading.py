@@ -57,6 +57,17 @@ def say(run: RunFolder, keys: str, *more: str) -> Result:
     return CliRunner().invoke(app, ["read", str(run.root), *more], input=keys)
 
 
+def test_the_best_are_queued_and_no_reply_twice(run: RunFolder) -> None:
+    path = run.variant("free", 0).best_rollouts
+    lines = list(read_lines(path))
+    write_lines(path, [{**line, "reply": f"{n} {line['reply']}"} for n, line in enumerate(lines * 3)])
+    queue = reading.queue(run)
+    assert len(queue) == len({rollout.reply for rollout in queue}) == reading.QUEUED
+    assert [rollout.variant for rollout in queue[:4]] == ["anchored/seed-0", "free/seed-0"] * 2
+    write_lines(path, [{**line, "score": {**line["score"], "total": 2.0 + n}} for n, line in enumerate(lines)])
+    assert [r.score.total for r in reading.queue(run)] == sorted([2.0 + n for n in range(len(lines))], reverse=True)
+
+
 def test_marks_are_evidence_and_a_hack_becomes_an_attack(run: RunFolder) -> None:
     done = say(run, "g\n\nh names what is on screen\nz\nG\n")
     assert done.exit_code == 0, done.output

@@ -109,9 +109,9 @@ class SelfTestReport:
 
 
 def parts(module: ModuleType, params: Mapping[str, Any] = FrozenMap()) -> tuple[ModuleType, ...]:
-    """A reward, and the one it builds on where it has a parameter `base`. Raises PluginError for an unknown one."""
+    """A reward, and the one it builds on: what its parameter `base` names. Raises PluginError for an unknown one."""
     base = {**getattr(module, "DEFAULTS", {}), **params}.get("base")
-    return (module, plugins.load("rewards", base)) if base else (module,)
+    return (module, plugins.load("rewards", base)) if isinstance(base, str) and base else (module,)
 
 
 def scorer_hash(module: ModuleType, params: Mapping[str, Any] = FrozenMap()) -> str:

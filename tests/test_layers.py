@@ -25,6 +25,7 @@ LEVELS: dict[str, float] = {
     "runfolder": 1,
     "plan": 1.5,
     "cases": 1.5,
+    "reading": 1.5,
     "envs": 2,
     "rewards": 2,
     "advantages": 2,

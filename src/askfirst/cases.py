@@ -1,27 +1,60 @@
-"""Hand-made cases that a reward is tested with: a scenario, a reply, and the most or least it may earn."""
+"""Hand-made cases that a reward is tested with: a scenario, what is said to it, and the most or least that may earn."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+from askfirst import plugins
+from askfirst.errors import InputError
 from askfirst.replies import SAID, Truth, truth
 from askfirst.store import as_record, read_lines, write_lines
-from askfirst.values import Message, Scenario, StopReason, Trajectory
+from askfirst.values import FrozenMap, Message, Scenario, StopReason, Trajectory
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A reply to a scenario. `bound` is a cap on its total where it is an attack, a floor where it is honest."""
+    """A reply to a scenario. `bound` is a cap on its total where it is an attack, a floor where it is honest.
+
+    With `env`, the name of an environment, the case is an episode: the environment answers, and `reply` may hold one
+    text for each turn of the policy.
+    """
 
     name: str
     family: str
     scenario: Scenario
-    reply: str
+    reply: str | tuple[str, ...]
     bound: float
     why: str
+    env: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.replies:
+            raise ValueError(f"case {self.name!r} says nothing: an episode has at least one reply")
+        if len(self.replies) > 1 and not self.env:
+            raise ValueError(f"case {self.name!r} has several replies and names no environment that answers them")
+        if not math.isfinite(self.bound):
+            raise ValueError(f"case {self.name!r} has the bound {self.bound}, which nothing is above or below")
+
+    @property
+    def replies(self) -> tuple[str, ...]:
+        """What the policy says, one text a turn."""
+        return (self.reply,) if isinstance(self.reply, str) else self.reply
+
+    def trajectory(self) -> Trajectory:
+        """The episode of the case; it has no tokens. Raises InputError where it is over before the last reply."""
+        if not self.env:
+            return replied(self.scenario, self.replies[0])
+        found = play(plugins.load("envs", self.env), self.scenario, self.replies)
+        said = tuple(m.content for m in found.messages if m.role == "assistant")
+        if said[-len(self.replies) :] != self.replies:
+            raise InputError(f"case {self.name!r}: the episode is over before the last of {len(self.replies)} replies")
+        return found
 
 
 def scenario(
@@ -56,38 +89,86 @@ def shown(content: str, truth: Truth, *, stratum: str = "", split: str = "dev") 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A case as a line of a file."""
+    """A case as a line of a file: a reply to a request of the reply protocol, or any scenario in full."""
 
     name: str
     family: str
-    shown: str
-    stratum: str
-    truth: Truth
-    reply: str
+    reply: str | tuple[str, ...]
     bound: float
     why: str
+    shown: str = ""
+    stratum: str = ""
+    truth: Truth | None = None
+    scenario: Scenario | None = None
+    env: str = ""
 
 
 def write_cases(path: Path, cases: Iterable[Case]) -> None:
     """A file of cases, one JSON object a line."""
-    lines = [
-        _Line(c.name, c.family, c.scenario.opening[-1].content, c.scenario.stratum, truth(c.scenario), c.reply, c.bound,
-              c.why)
-        for c in cases
-    ]  # fmt: skip
-    write_lines(path, map(asdict, lines))
+    write_lines(path, map(_as_line, cases))
 
 
 def read_cases(path: Path) -> tuple[Case, ...]:
     """The cases of a file that `write_cases` or a person wrote. Raises InputError with file and line."""
-    found = []
-    for number, value in enumerate(read_lines(path), start=1):
-        line = as_record(_Line, value, f"{path}:{number}")
-        scenario = shown(line.shown, line.truth, stratum=line.stratum)
-        found.append(Case(line.name, line.family, scenario, line.reply, line.bound, line.why))
-    return tuple(found)
+    return tuple(_of_line(value, f"{path}:{number}") for number, value in enumerate(read_lines(path), start=1))
+
+
+def _as_line(case: Case) -> dict[str, Any]:
+    line = {"name": case.name, "family": case.family, "reply": case.reply, "bound": case.bound, "why": case.why}
+    where = case.scenario
+    try:
+        known = None if case.env else truth(where)
+    except TypeError:  # of another protocol
+        known = None
+    if known is None:
+        return {**line, "scenario": where, "env": case.env}
+    return {**line, "shown": where.opening[-1].content, "stratum": where.stratum, "truth": known}
+
+
+def _of_line(value: Any, where: str) -> Case:
+    whole = value.get("scenario") if isinstance(value, dict) else None
+    if isinstance(whole, dict) and isinstance(whole.get("hidden"), dict):
+        value = {**value, "scenario": {**whole, "hidden": _frozen(whole["hidden"])}}
+    line = as_record(_Line, value, where)
+    if line.scenario is not None and line.truth is None:
+        asked = line.scenario
+    elif line.truth is not None and line.scenario is None:
+        asked = shown(line.shown, line.truth, stratum=line.stratum)
+    else:
+        raise InputError("a case has either a scenario, or what is shown and its truth", where=where)
+    try:
+        return Case(line.name, line.family, asked, line.reply, line.bound, line.why, line.env)
+    except ValueError as error:
+        raise InputError(str(error), where=where) from error
+
+
+def _frozen(value: Any) -> Any:
+    """JSON types as what a scenario hides: lists as tuples, objects as frozen maps."""
+    if isinstance(value, dict):
+        return FrozenMap({name: _frozen(each) for name, each in value.items()})
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def replied(scenario: Scenario, reply: str) -> Trajectory:
     """The episode in which the policy says `reply` to the opening and nothing else; it has no tokens."""
     return Trajectory((*scenario.opening, Message("assistant", reply)), (), StopReason.END)
+
+
+def play(env: ModuleType, scenario: Scenario, replies: Iterable[str]) -> Trajectory:
+    """The episode in which the policy says one of `replies` a turn; it has no tokens.
+
+    What is left of `replies` when the environment ends the episode is not said. Where they run out first, the episode
+    ends with the last of them, as that of a policy that was cut off. Raises ValueError for no replies.
+    """
+    messages: tuple[Message, ...] = tuple(env.start(scenario))
+    spoken = len(messages)
+    for reply in replies:
+        messages += (Message("assistant", reply),)
+        spoken = len(messages)
+        answer: Message | None = env.step(scenario, messages)
+        if answer is None:
+            return Trajectory(messages, (), StopReason.END)
+        messages += (answer,)
+    if spoken == len(messages):
+        raise ValueError("an episode has at least one reply")
+    return Trajectory(messages[:spoken], (), StopReason.LENGTH)

@@ -10,17 +10,18 @@ from types import ModuleType
 
 import numpy as np
 
-from askfirst import plugins
 from askfirst.audit import audit
 from askfirst.batches import draw_scenarios, make_rows
-from askfirst.contracts.rewards import SelfTestReport, self_test
+from askfirst.contracts.reported import Reward, modules
+from askfirst.contracts.rewards import self_test
+from askfirst.contracts.selftest import SelfTestReport
 from askfirst.decide import power
 from askfirst.errors import GateFailed
 from askfirst.plan import KlSection, Plan, arm_plan
 from askfirst.policy import Policy, StepSettings, UpdateResult
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.steps import Method, Objective
-from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
+from askfirst.values import GateResult, GateStatus, Row, Scenario
 
 AUDITED_TRAIN = 4000
 POWER_WANTED = 0.8
@@ -38,12 +39,9 @@ def _result(name: str, holds: bool, measured: float | str, bound: float | str, r
     return GateResult(name, GateStatus.PASSED if holds else GateStatus.FAILED, measured, bound, reason)
 
 
-def reward_self_test(names: Sequence[str], params: FrozenMap) -> tuple[GateResult, list[SelfTestReport]]:
-    """Every reward that the run computes holds against its own attacks and passes its honest cases."""
-    reports = [self_test(plugins.load("rewards", names[0]), params)]
-    base = params.get("base")
-    others = dict.fromkeys([*([base] if base else []), *names[1:]])
-    reports += [self_test(plugins.load("rewards", name), FrozenMap()) for name in others]
+def reward_self_test(rewards: Sequence[Reward]) -> tuple[GateResult, list[SelfTestReport]]:
+    """Every reward, and what it builds on, holds against its own attacks and passes its honest cases."""
+    reports = [self_test(module, params) for module, params in modules(rewards)]
     attacks, honest = sum(r.attacks for r in reports), sum(r.honest for r in reports)
     broken = [b for r in reports for b in r.broken]
     reason = (

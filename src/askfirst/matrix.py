@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from askfirst import gates, plugins
+from askfirst.contracts.reported import modules, require_reports, rewards_of, write_reports
 from askfirst.decide import verdict
 from askfirst.errors import InputError, NothingSelected
 from askfirst.evaluate import Label, evaluate, find_secret, open_sealed, openings, split_scenarios
@@ -66,13 +67,16 @@ def conclude(job: Run, secret: str) -> Verdict:
 
 
 def freeze(job: Run) -> None:
-    """Write the lock file, or check that the folder's lock is of the same plan and code. Raises InputError."""
+    """Write the lock file, or check that the folder's lock is of the same plan and code.
+
+    Raises GateFailed for a reward that is not the one that was tested here, InputError for anything else that differs.
+    """
     plan = job.plan
     for arm in plan.arm:
         scorer(arm_plan(plan, arm.name))
-    named = [("envs", plan.env.name), ("rewards", plan.reward.name), ("backends", plan.model.backend)]
+    named = [("envs", plan.env.name), ("backends", plan.model.backend)]
     named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
-    named += [("rewards", r) for r in [plan.reward.params.get("base"), *plan.reward.report] if r]
+    named += [("rewards", plugins.name_of(module)) for module, _ in modules(rewards_of(plan))]
     sources = {f"{kind}/{name}": plugins.source_hash(plugins.load(kind, name)) for kind, name in named}
     document = lock(plan, sources, job.overrides)
     if not job.folder.lock.is_file():
@@ -82,6 +86,8 @@ def freeze(job: Run) -> None:
         write_json(job.folder.lock, document)
         return
     found = read_json(job.folder.lock)
+    if found.get("plan_sha256") == plan_hash(plan) and job.folder.selftest.is_file():
+        require_reports(job.folder, rewards_of(plan))
     changed = [k for k in ("plan_sha256", "sources") if found.get(k) != plain(document[k])]
     if changed:
         raise InputError(
@@ -93,12 +99,11 @@ def freeze(job: Run) -> None:
 
 def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     """The gates, then the model before training on dev. Raises GateFailed; the results are kept either way."""
-    if job.folder.gates.is_file() and job.folder.base_evaluation("dev").is_file():
+    if all(p.is_file() for p in (job.folder.selftest, job.folder.gates, job.folder.base_evaluation("dev"))):
         return
     plan = job.plan
-    names = (plan.reward.name, *plan.reward.report)
-    test, reports = gates.reward_self_test(names, FrozenMap(plan.reward.params))
-    write_json(job.folder.selftest, {"version": 1, "reports": reports})
+    test, reports = gates.reward_self_test(rewards_of(plan))
+    write_reports(job.folder, reports)
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
     policy = open_policy(plan, plan.matrix.seeds[0], job.share)
     results += gates_of_policy(job, policy, dev)

@@ -17,7 +17,9 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from askfirst.contracts.rewards import faults
+from askfirst import plugins
+from askfirst.contracts.rewards import cases, faults
+from askfirst.contracts.selftest import MutationRecord, Reason, corpus_hash, scorer_hash
 from askfirst.errors import AskfirstError, InputError
 from askfirst.events import Event, Listener
 from askfirst.store import read_lines
@@ -78,7 +80,7 @@ def scoring_modules(reward: ModuleType) -> list[str]:
         if name in wanted or name not in loaded or name.endswith(CASES):
             continue
         wanted.add(name)
-        waiting += _imports(name)
+        waiting += plugins.imported(sys.modules[name])
     return sorted(wanted)
 
 
@@ -112,6 +114,12 @@ def split_by_reasons(alive: Sequence[Mutant], reasons: Path | None) -> tuple[lis
     The file holds one JSON object a line, {"at": as a mutant says it, "why": what makes it the same reward}.
     Raises InputError for anything else.
     """
+    known, found = read_reasons(reasons), {mutant.at for mutant in alive}
+    return [m for m in alive if m.at not in known], [at for at in known if at not in found]
+
+
+def read_reasons(reasons: Path | None) -> dict[str, str]:
+    """Why mutants are the same reward, by what they say of themselves; of no file, nothing. Raises InputError."""
     known: dict[str, str] = {}
     for line in read_lines(reasons) if reasons is not None else ():
         if (
@@ -121,8 +129,21 @@ def split_by_reasons(alive: Sequence[Mutant], reasons: Path | None) -> tuple[lis
         ):
             raise InputError(f"not a reason: {line!r}", where=str(reasons), hint='{"at": …, "why": …}')
         known[line["at"]] = line["why"]
-    found = {mutant.at for mutant in alive}
-    return [m for m in alive if m.at not in known], [at for at in known if at not in found]
+    return known
+
+
+def record(reward: ModuleType, alive: Sequence[Mutant], reasons: Path | None) -> MutationRecord:
+    """What is known of the mutants of a reward whose survivors are `alive`. Raises InputError for a bad file."""
+    known = read_reasons(reasons)
+    return MutationRecord(
+        version=1,
+        reward=plugins.name_of(reward),
+        source=scorer_hash(reward),
+        corpus=corpus_hash(case for each in cases(reward) for case in each),
+        killed=len(mutants(reward)) - len(alive),
+        equivalent=tuple(Reason(m.at, known[m.at]) for m in alive if m.at in known),
+        surviving=tuple(m.at for m in alive if m.at not in known),
+    )
 
 
 def _try_all(work: _Work, listen: Listener, stop: Stop) -> None:
@@ -234,15 +255,6 @@ def _get(parent: ast.AST, name: str, index: int | None) -> ast.expr:
 def _function_of(tree: ast.Module, node: ast.AST) -> str:
     around = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and any(n is node for n in ast.walk(f))]
     return around[-1].name if around else "module"
-
-
-def _imports(module: str) -> list[str]:
-    """Modules that a module imports from, by their full names."""
-    found = []
-    for node in ast.walk(ast.parse(_source(module))):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return found
 
 
 def _file(module: str) -> Path:

@@ -228,10 +228,11 @@ class BudgetSection(Section):
 
 
 class Setup(Section):
-    """What is trained and on what."""
+    """What is trained and on what. `author` is who reads its rollouts unless another name is given."""
 
     title: str = Field(min_length=1)
     hypothesis: str = ""
+    author: str = ""
     model: ModelSection
     env: EnvSection
     reward: RewardSection

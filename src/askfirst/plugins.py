@@ -6,10 +6,12 @@ A file is the registration. A third party writes `theirpkg.rewards:ours`, which 
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.util
 import pkgutil
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -67,6 +69,40 @@ def source_hash(module: ModuleType) -> str:
     for file in files:
         digest.update(file.relative_to(room).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def name_of(module: ModuleType) -> str:
+    """The name that `load` takes for a plugin: `slots`, or `theirpkg.rewards:ours`."""
+    folder, _, leaf = module.__name__.rpartition(".")
+    return leaf if folder in {"", *(f"askfirst.{kind}" for kind in KINDS)} else f"{folder}:{leaf}"
+
+
+def imported(module: ModuleType) -> list[str]:
+    """The full names of what a module's source imports, anywhere in it: modules, and what it takes out of them."""
+    path = Path(module.__file__ or "")
+    package = module.__name__ if path.name == "__init__.py" else module.__name__.rpartition(".")[0]
+    found: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return found
+
+
+def reached(module: ModuleType, within: tuple[str, ...]) -> list[ModuleType]:
+    """The loaded modules that a module imports, directly or through one another, as far as they are, or lie in, one
+    of the packages `within`; itself excepted, sorted by name."""
+    found, waiting = {module.__name__: module}, [module]
+    while waiting:
+        for name in imported(waiting.pop()):
+            other = sys.modules.get(name)
+            inside = any(name == package or name.startswith(f"{package}.") for package in within)
+            if inside and name not in found and getattr(other, "__file__", None):
+                found[name] = sys.modules[name]
+                waiting.append(found[name])
+    return [found[name] for name in sorted(set(found) - {module.__name__})]
 
 
 def _kind(kind: str) -> str:

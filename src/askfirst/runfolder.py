@@ -90,6 +90,16 @@ class RunFolder:
         return self.root / "verdict.json"
 
     @property
+    def reading(self) -> Path:
+        """What readers said of the rollouts; it grows with every mark."""
+        return self.root / "reading.jsonl"
+
+    @property
+    def hacks(self) -> Path:
+        """The rollouts that were marked as hacks, as attacks."""
+        return self.root / "hacks.jsonl"
+
+    @property
     def report(self) -> Path:
         return self.root / "report.html"
 

@@ -30,7 +30,9 @@ T = TypeVar("T")
 UNFINISHED = ".unfinished"  # ends the names of files and folders that are being written
 
 # Fields that hold wall-clock measurements: everything else of a run is a function of plan and code.
-TIME_FIELDS = frozenset({"seconds", "wall_seconds", "tokens_per_second", "started_at", "finished_at", "opened_at"})
+TIME_FIELDS = frozenset(
+    {"seconds", "wall_seconds", "tokens_per_second", "started_at", "finished_at", "opened_at", "read_at"}
+)
 
 
 def plain(value: Any) -> Any:
@@ -148,7 +150,7 @@ def as_record(kind: type[T], value: Any, where: str) -> T:
     """JSON types as a dataclass, nested ones too. Raises InputError for unknown, missing and mistyped fields."""
     # In a tuple of one, because only then a dataclass takes the adapter's config, which nested ones inherit.
     one: Any = GenericAlias(tuple, (kind,))
-    adapter: TypeAdapter[tuple[T]] = TypeAdapter(one, config=ConfigDict(extra="forbid"))
+    adapter: TypeAdapter[tuple[T]] = TypeAdapter(one, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
     try:
         return adapter.validate_python((value,))[0]
     except ValidationError as error:

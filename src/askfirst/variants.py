@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from askfirst import plugins
+from askfirst.contracts.reported import require_reports
 from askfirst.errors import Interrupted
 from askfirst.evaluate import Label, evaluate, split_scenarios
 from askfirst.events import Event, Listener
@@ -102,8 +103,10 @@ def train_task(task: Task, listen: Listener, stop: Callable[[], bool]) -> None:
 
 
 def variant_of(job: Run, arm: str, seed: int, dev: tuple[Scenario, ...]) -> Job:
-    """An arm with a seed, ready to be trained."""
-    return Job(arm_plan(job.plan, arm), arm, seed, job.folder.variant(arm, seed), job.stage, dev)
+    """An arm with a seed, ready to be trained. Raises GateFailed where its reward is not the one that was tested."""
+    plan = arm_plan(job.plan, arm)
+    require_reports(job.folder, [(plan.reward.name, plan.reward.params)])
+    return Job(plan, arm, seed, job.folder.variant(arm, seed), job.stage, dev)
 
 
 def open_policy(plan: Plan, seed: int, threads: int = 0) -> Policy:

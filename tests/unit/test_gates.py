@@ -23,7 +23,7 @@ POLICY = SimpleNamespace(logprob_tolerance=1e-4)
 
 
 def test_the_rewards_of_the_examples_hold() -> None:
-    found, reports = gates.reward_self_test(("shaped", "strict"), FrozenMap(PLAN.reward.params))
+    found, reports = gates.reward_self_test([("shaped", FrozenMap(PLAN.reward.params)), ("strict", {}), ("slots", {})])
     assert found.status is GateStatus.PASSED, found.reason
     assert len(reports) == 3
 
@@ -34,7 +34,7 @@ def test_a_reward_that_is_fooled_fails_the_self_test(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         slots, "score", lambda s, t, p: replace(score(s, t, p), total=1.0, terms=FrozenMap({"pass": 1.0}), passed=True)
     )
-    found, _ = gates.reward_self_test(("slots",), FrozenMap())
+    found, _ = gates.reward_self_test([("slots", FrozenMap())])
     assert found.status is GateStatus.FAILED
 
 

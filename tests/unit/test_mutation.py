@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from askfirst import mutation, plugins
 from askfirst.cli.app import app
+from askfirst.contracts.selftest import NOT_MEASURED, STALE, record_path
 from askfirst.errors import InputError
 
 PLUGIN = """
@@ -116,7 +117,22 @@ def test_the_command_says_what_survives(toy) -> None:
     done = CliRunner().invoke(app, ["mutate", "toypkg.rewards:toy"])
     assert done.exit_code == 1
     assert "survives  toypkg.rewards.toy:_long" in done.stdout
-    toy(LONG)
-    done = CliRunner().invoke(app, ["mutate", "toypkg.rewards:toy", "--json"])
+    module = toy(LONG)
+    out = record_path(module)
+    done = CliRunner().invoke(app, ["mutate", "toypkg.rewards:toy", "--json", "--out", str(out)])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["survivors"] == []
+    report = checked("toypkg.rewards:toy")
+    assert report["mutants"] == {"killed": len(mutation.mutants(module)), "equivalent": 0, "surviving": 0}
+    assert report["false_positives"]["count"] == 0
+    assert report["false_positives"]["interval"]["upper"] > 0.5  # of two cases not much follows
+    toy(LONG + "# another source")
+    assert checked("toypkg.rewards:toy")["mutants"] == STALE
+    out.unlink()
+    assert checked("toypkg.rewards:toy")["mutants"] == NOT_MEASURED
+
+
+def checked(reward: str) -> dict:
+    done = CliRunner().invoke(app, ["check", "rewards", reward, "--json"])
+    (line,) = json.loads(done.stdout)
+    return line["report"]

@@ -110,12 +110,31 @@ def mutate(
         Path | None, typer.Option(help='JSON lines {"at", "why"}: mutants that are the same reward, and why.')
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Record to write; `check` and runs read NAME.mutants.json beside the reward.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Break every check of a reward, one at a time: the self-test must notice. Exit 1 when a mutant survives."""
     from askfirst.cli import checking
 
-    checking.mutate(reward, reasons, jobs, as_json=as_json)
+    checking.mutate(reward, checking.Files(reasons, out), jobs, as_json=as_json)
+
+
+@app.command()
+def read(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    reader: Annotated[str | None, typer.Option(help="Who reads; by default the plan's author.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Only say what is read and how it was marked.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Read the 20 rollouts of a run that earned most; one key marks each good or hack. A hack becomes an attack file.
+
+    Without a terminal, lines of input are the keys; behind an h the rest of the line is the reason.
+    """
+    from askfirst.cli import reading
+
+    reading.read(run_folder, reader, listed=listed, as_json=as_json)
 
 
 @app.command()

@@ -13,9 +13,11 @@ from rich.progress import Progress
 from askfirst import mutation, plugins, redteam
 from askfirst.cases import Case, read_cases, write_cases
 from askfirst.contracts import advantages, envs, losses, policies, rewards
+from askfirst.contracts.selftest import SelfTestReport, write_record
 from askfirst.errors import AskfirstError, GateFailed, InputError, RewardFault
 from askfirst.replies import SAID
 from askfirst.rollout import EMPTY
+from askfirst.store import plain
 from askfirst.values import GateResult, GateStatus
 
 HABITS_SEEN = 240  # scenarios
@@ -32,16 +34,28 @@ def check(kind: str | None, name: str | None, attacks: tuple[Path, ...] = (), *,
         for plugin in [name] if name else plugins.names(each):
             results.append((each, plugin, *_verdict(each, plugin, more)))
     if as_json:
-        print(json.dumps([{"kind": k, "name": n, "holds": holds, "words": words} for k, n, holds, words in results]))
+        keys = ("kind", "name", "holds", "words", "report")
+        print(json.dumps([plain(dict(zip(keys, r, strict=True))) for r in results], ensure_ascii=False))
     else:
         console = Console(highlight=False, soft_wrap=True)
-        for each, plugin, holds, words in results:
+        for each, plugin, holds, words, report in results:
             console.print(f"{'✓' if holds else '✗'} {each}/{plugin}: {words}", markup=False)
-    if not all(holds for _, _, holds, _ in results):
+            for line in _rates(report) if report is not None else ():
+                console.print(f"    {line}", markup=False)
+    if not all(holds for _, _, holds, _, _ in results):
         raise SystemExit(1)
 
 
-def _verdict(kind: str, name: str, more: tuple[Case, ...]) -> tuple[bool, str]:
+def _rates(report: SelfTestReport) -> tuple[str, ...]:
+    above, below = report.false_positives, report.false_negatives
+    return (
+        f"false positives  {above if isinstance(above, str) else above.words('attacks above their cap')}",
+        f"false negatives  {below if isinstance(below, str) else below.words('honest cases below their floor')}",
+        f"mutants          {report.mutants}",
+    )
+
+
+def _verdict(kind: str, name: str, more: tuple[Case, ...]) -> tuple[bool, str, SelfTestReport | None]:
     module = plugins.load(kind, name)
     try:
         match kind:
@@ -54,10 +68,10 @@ def _verdict(kind: str, name: str, more: tuple[Case, ...]) -> tuple[bool, str]:
             case _:
                 report = rewards.self_test(module, EMPTY, more)
                 words = f"{report.attacks} attacks held, {report.honest} honest passed; {_habits(module)}"
-                return not report.broken, "; ".join(report.broken[:3]) or words
+                return not report.broken, "; ".join(report.broken[:3]) or words, report
     except AskfirstError as error:
-        return False, str(error)
-    return True, "the contract holds"
+        return False, str(error), None
+    return True, "the contract holds", None
 
 
 def _habits(reward: ModuleType) -> str:
@@ -128,15 +142,28 @@ def _show(finding: redteam.Finding, as_json: bool) -> None:
         )
 
 
-def mutate(reward: str, reasons: Path | None, jobs: int, *, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Reasons why mutants are the same reward, and the record to write."""
+
+    reasons: Path | None
+    out: Path | None
+
+
+def mutate(reward: str, files: Files, jobs: int, *, as_json: bool) -> None:
     """Try every mutant of a reward; print those that the self-test does not notice, and exit 1 when there are any."""
     module = plugins.load("rewards", reward)
-    total = len(mutation.mutants(module))
+    before, total = mutation.record(module, (), files.reasons), len(mutation.mutants(module))
     console = Console(highlight=False, soft_wrap=True, stderr=True)
     with Progress(console=console, disable=as_json, transient=True) as bar:
         task = bar.add_task(reward, total=total)
         alive = mutation.survivors(module, jobs, lambda event: bar.advance(task), lambda: False)
-    left, stale = mutation.split_by_reasons(alive, reasons)
+    left, stale = mutation.split_by_reasons(alive, files.reasons)
+    if files.out is not None:
+        found = mutation.record(module, alive, files.reasons)
+        if (found.source, found.corpus) != (before.source, before.corpus):
+            raise InputError("the reward was edited while its mutants were tried: nothing is recorded", where=reward)
+        write_record(files.out, found)
     if as_json:
         print(json.dumps({"mutants": total, "survivors": [m.at for m in left], "stale_reasons": stale}))
     else:

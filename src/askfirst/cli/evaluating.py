@@ -94,7 +94,7 @@ def evaluate(model: str, checkpoint: Path | None, where: Where, settings: Settin
     """Evaluate and print a table, or JSON, with exact bounds and the commonest failures."""
     env = plugins.load("envs", settings.env)
     sets = scenario_sets(where, settings, env)
-    test, _ = gates.reward_self_test((settings.reward,), EMPTY)
+    test, _ = gates.reward_self_test([(settings.reward, EMPTY)])
     require_green(test)
     scorer = Scorer.named(settings.reward)
     stage = Stage(env, env.system_prompt(settings.system_prompt), Sampling(settings.max_tokens))

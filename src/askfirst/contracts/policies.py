@@ -11,11 +11,11 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from askfirst.cases import replied
+from askfirst.cases import play
 from askfirst.errors import RewardFault
 from askfirst.replies import SAID, SLOTS, Reply
-from askfirst.rollout import Scorer
-from askfirst.values import FrozenMap, Scenario
+from askfirst.rollout import MAX_TURNS, Scorer
+from askfirst.values import FrozenMap, Scenario, Trajectory
 
 GAP = 0.25  # that the honest policy must earn more than any other, in units of the reward's range
 # What asks for each slot, whatever was said.
@@ -27,6 +27,10 @@ QUESTIONS: Mapping[str, str] = {
     "content": "what should it say?",
     "quantity": "how many should it be?",
 }
+
+
+# What is said to a scenario: a text alone at every turn, else one text a turn.
+Policy = Callable[[Scenario], str | tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ def earnings(
     """What every policy earns, the honest one first. Raises RewardFault where the reward cannot score a scenario."""
     scorer, found = Scorer(reward, params), []
     for name, policy in policies(env).items():
-        scores = [(s, scorer.score(s, replied(s, policy(s)))) for s in scenarios]
+        scores = [(s, scorer.score(s, _episode(env, s, policy(s)))) for s in scenarios]
         passes = {side: [x.passed for s, x in scores if s.ambiguous is side] for side in (True, False)}
         shares = {side: sum(each) / len(each) if each else 0.0 for side, each in passes.items()}
         found.append(Earning(name, sum(x.total for _, x in scores) / len(scores), shares[True], shares[False]))
@@ -64,9 +68,13 @@ def prefers_honesty(found: Sequence[Earning], bounds: tuple[float, float]) -> No
         )
 
 
-def policies(env: ModuleType) -> dict[str, Callable[[Scenario], str]]:
-    """Name → what the policy replies. All but `honest` and `guess` know nothing but what is shown."""
-    found: dict[str, Callable[[Scenario], str]] = {
+def policies(env: ModuleType) -> dict[str, Policy]:
+    """Name → policy. All but `honest` and `guess` know nothing but what is shown.
+
+    An environment whose episodes have several turns, or another protocol, brings its own as `habits()`; one of a name
+    used here takes its place.
+    """
+    found: dict[str, Policy] = {
         "honest": lambda s: _demonstration(env, s, guess=False),
         "guess": lambda s: _demonstration(env, s, guess=True),
         "refuse everything": lambda s: Reply(
@@ -83,7 +91,12 @@ def policies(env: ModuleType) -> dict[str, Callable[[Scenario], str]]:
     }
     for slot in SLOTS:
         found[f"always ask for the {slot}"] = partial(_always, slot)
-    return found
+    return {**found, **getattr(env, "habits", dict)()}
+
+
+def _episode(env: ModuleType, scenario: Scenario, said: str | tuple[str, ...]) -> Trajectory:
+    most: int = getattr(env, "MAX_TURNS", MAX_TURNS)
+    return play(env, scenario, (said,) * most if isinstance(said, str) else said)
 
 
 def _demonstration(env: ModuleType, scenario: Scenario, *, guess: bool) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from askfirst import plugins
-from askfirst.cases import Case, replied
-from askfirst.store import content_hash, generator
-from askfirst.values import FrozenMap, Score
+from askfirst.cases import Case, play, replied
+from askfirst.contracts.selftest import Outcome, SelfTestReport, corpus_hash, families, mutants, rate, scorer_hash
+from askfirst.store import generator
+from askfirst.values import FrozenMap, Score, Trajectory
 
 RANDOM_REPLIES = 200
 TOLERANCE = 1e-9
@@ -26,47 +26,46 @@ _PIECES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SelfTestReport:
-    """What the self-test of a reward found. `broken` says in words which cases failed; empty is green.
-
-    `source` is the hash of the reward's source, `corpus` that of its cases: a report speaks for exactly these.
-    """
-
-    attacks: int
-    honest: int
-    broken: tuple[str, ...]
-    reward: str = ""
-    source: str = ""
-    corpus: str = ""
-
-
 def self_test(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), more: Sequence[Case] = ()) -> SelfTestReport:
     """Run a reward on its attacks and `more` of them, its honest cases and random replies; every deviation is listed.
 
     Raises RewardFault where the reward refuses the params.
     """
     attacks, honest = cases(module, params)
+    source, own = scorer_hash(module, params), corpus_hash((*attacks, *honest))
     attacks = (*attacks, *more)
-    broken = tuple(faults(module, params, more))
-    corpus = content_hash(
-        [
-            (c.name, c.scenario.id, c.reply.encode("utf-8", "backslashreplace").hex(), c.bound)
-            for c in (*attacks, *honest)
-        ]
+    outcomes: list[Outcome] = []
+    broken = tuple(faults(module, params, more, outcomes.append))
+    return SelfTestReport(
+        reward=plugins.name_of(module),
+        source=source,
+        corpus=corpus_hash((*attacks, *honest)),
+        attacks=len(attacks),
+        honest=len(honest),
+        broken=broken,
+        false_positives=rate([o for o in outcomes if o.attack]),
+        false_negatives=rate([o for o in outcomes if not o.attack]),
+        families=families(outcomes),
+        mutants=mutants(module, source, own),
     )
-    name = module.__name__.rsplit(".", 1)[-1]
-    return SelfTestReport(len(attacks), len(honest), broken, name, plugins.source_hash(module), corpus)
 
 
-def faults(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), more: Sequence[Case] = ()) -> Iterator[str]:
-    """The deviations of `self_test`, found one by one."""
+def faults(
+    module: ModuleType,
+    params: Mapping[str, Any] = FrozenMap(),
+    more: Sequence[Case] = (),
+    note: Callable[[Outcome], None] = lambda outcome: None,
+) -> Iterator[str]:
+    """The deviations of `self_test`, found one by one; `note` hears of every case as it is tried."""
     attacks, honest = cases(module, params)
     attacks = (*attacks, *more)
     yield from _declared(module, attacks, honest)
     if attacks and honest:
-        yield from (found for case in attacks for found in _case(module, case, params, attack=True))
-        yield from (found for case in honest for found in _case(module, case, params, attack=False))
+        for each, attack in ((attacks, True), (honest, False)):
+            for case in each:
+                outcome = _tried(module, case, params, attack=attack)
+                note(outcome)
+                yield from outcome.faults
         yield from _random(module, params, (*honest, *attacks))
 
 
@@ -91,28 +90,28 @@ def _declared(module: ModuleType, attacks: Sequence[Case], honest: Sequence[Case
         yield from (f"two cases are called {kind} {name}" for name in sorted({n for n in names if names.count(n) > 1}))
 
 
-def _case(module: ModuleType, case: Case, params: Mapping[str, Any], *, attack: bool) -> Iterator[str]:
+def _tried(module: ModuleType, case: Case, params: Mapping[str, Any], *, attack: bool) -> Outcome:
     name = f"{'attack' if attack else 'honest case'} {case.name}"
     try:
-        score = module.score(case.scenario, replied(case.scenario, case.reply), params)
-        again = module.score(case.scenario, replied(case.scenario, case.reply), params)
-        stated = module.intent_of(case.reply) if hasattr(module, "intent_of") else None
+        trajectory = case.trajectory()
+        score = module.score(case.scenario, trajectory, params)
+        again = module.score(case.scenario, case.trajectory(), params)
+        stated = [module.intent_of(reply) for reply in case.replies] if hasattr(module, "intent_of") else []
     except RAISED as error:
-        yield f"{name} raised {type(error).__name__}: {error}"
-        return
-    if score != again:
-        yield f"{name} scored differently the second time"
-    yield from (f"{name} {fault}" for fault in _malformed(module, score))
-    if stated is not None and stated != case.scenario.hidden.get("intent", stated) and not attack:
-        yield f"{name} states the intent {stated!r} according to intent_of"
-    if not isinstance(stated, str | None):
-        yield f"{name}: intent_of returned {type(stated).__name__}, not a text"
-    if not isinstance(score, Score):
-        return
-    if attack and score.total > case.bound + TOLERANCE:
-        yield f"{name} earned {score.total:g}, cap {case.bound:g}: {case.why}"
-    if not attack and score.total < case.bound - TOLERANCE:
-        yield f"{name} earned {score.total:g}, floor {case.bound:g}: {', '.join(score.failures) or case.why}"
+        return Outcome(attack, case.family, None, (f"{name} raised {type(error).__name__}: {error}",))
+    found = [f"{name} scored differently the second time"] if score != again else []
+    found += [f"{name} {fault}" for fault in _malformed(module, score)]
+    if stated and not case.env and not attack and stated[0] != case.scenario.hidden.get("intent", stated[0]):
+        found.append(f"{name} states the intent {stated[0]!r} according to intent_of")
+    found += [f"{name}: intent_of returned {type(s).__name__}, not a text" for s in stated if not isinstance(s, str)]
+    if not isinstance(score, Score) or not math.isfinite(score.total):
+        return Outcome(attack, case.family, None, tuple(found))
+    above, below = score.total > case.bound + TOLERANCE, score.total < case.bound - TOLERANCE
+    if attack and above:
+        found.append(f"{name} earned {score.total:g}, cap {case.bound:g}: {case.why}")
+    if not attack and below:
+        found.append(f"{name} earned {score.total:g}, floor {case.bound:g}: {', '.join(score.failures) or case.why}")
+    return Outcome(attack, case.family, above if attack else below, tuple(found))
 
 
 def _malformed(module: ModuleType, score: Score) -> Iterator[str]:
@@ -137,9 +136,9 @@ def _random(module: ModuleType, params: Mapping[str, Any], known: Sequence[Case]
     broken = []
     for number in range(RANDOM_REPLIES):
         case = known[int(rng.integers(len(known)))]
-        reply = _noise(rng, number) if number % 4 else _damaged(rng, case.reply)
+        reply = _noise(rng, number) if number % 4 else _damaged(rng, case.replies[-1])
         try:
-            score = module.score(case.scenario, replied(case.scenario, reply), params)
+            score = module.score(case.scenario, _instead(case, reply, damaged=not number % 4), params)
         except RAISED as error:
             broken.append(f"random reply {reply[:60]!a} raised {type(error).__name__}: {error}")
             continue
@@ -147,6 +146,14 @@ def _random(module: ModuleType, params: Mapping[str, Any], known: Sequence[Case]
         if number % 4 and isinstance(score, Score) and score.total >= best:
             broken.append(f"random reply {reply[:60]!a} earned {score.total:g}")
     return broken
+
+
+def _instead(case: Case, reply: str, *, damaged: bool) -> Trajectory:
+    """The case with its last reply damaged, or with noise for all of its replies."""
+    if not case.env:
+        return replied(case.scenario, reply)
+    said = (*case.replies[:-1], reply) if damaged else (reply,) * len(case.replies)
+    return play(plugins.load("envs", case.env), case.scenario, said)
 
 
 def _noise(rng: np.random.Generator, number: int) -> str:

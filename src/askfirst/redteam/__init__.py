@@ -84,7 +84,8 @@ def search(
     """
     random = generator("red team", module.__name__, seed)
     attacks, honest = cases(module, params)
-    known = tuple(dict.fromkeys(case.reply for case in (*honest, *attacks) if len(case.reply) < 1000))
+    said = (reply for case in (*honest, *attacks) for reply in case.replies)
+    known = tuple(dict.fromkeys(reply for reply in said if len(reply) < 1000))
     lexicon = Lexicon(_phrases(scenarios), known)
     climb = _Climb(Scorer(module, params))
     found: set[tuple[str, ...]] = set()

@@ -8,6 +8,7 @@ from typing import Any
 
 import jinja2
 
+from askfirst import reading
 from askfirst.errors import InputError
 from askfirst.report.plots import curves
 from askfirst.runfolder import RunFolder, VariantFolder
@@ -40,6 +41,7 @@ def contents(run: RunFolder) -> dict[str, Any]:
         "selected": _optional(run.selected),
         "openings": [line for line in _lines(run.ledger) if line.get("event") == "sealed_opened"],
         "variants": variants,
+        "reading": reading.summary(run),
         "figure": curves([(v["name"], v["steps"]) for v in variants if v["steps"]]),
     }
 

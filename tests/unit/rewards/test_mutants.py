@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from askfirst import mutation, plugins
+from askfirst.contracts.rewards import cases
+from askfirst.contracts.selftest import MutationRecord, corpus_hash, record_path, scorer_hash
 from askfirst.rewards import slots
-from askfirst.store import read_lines
+from askfirst.store import plain, read_as, read_lines
 
 REASONS = Path(__file__).parents[2] / "mutation"
 EVERY = {"slots": 34, "strict": 5, "lenient": 2, "shaped": 2}  # of so many mutants one is tried
@@ -31,6 +33,20 @@ def test_every_reason_is_for_a_mutant(name: str) -> None:
     assert len(given) == len(set(given))
     assert set(given) <= set(known)
     assert [at for at in given if known.count(at) > 1] == []  # a reason is for one place
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_record_that_ships_is_of_this_source_and_these_cases(name: str) -> None:
+    """It is renewed by `askfirst mutate NAME --reasons tests/mutation/NAME.jsonl --out …/rewards/NAME.mutants.json`."""
+    reward = plugins.load("rewards", name)
+    record = read_as(MutationRecord, record_path(reward))
+    assert record.source == scorer_hash(reward)
+    assert record.corpus == corpus_hash(case for each in cases(reward) for case in each)
+    assert record.surviving == ()
+    assert [plain(reason) for reason in record.equivalent] == sorted(
+        read_lines(REASONS / f"{name}.jsonl"), key=lambda line: line["at"]
+    )
+    assert record.killed + len(record.equivalent) == len(mutation.mutants(reward))
 
 
 def test_slots_is_held_by_many_cases_of_many_families() -> None:

@@ -1,0 +1,81 @@
+"""The rewards of a run, and whether the run's self-test report speaks for them as their source and cases now stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from askfirst import plugins
+from askfirst.contracts.rewards import cases
+from askfirst.contracts.selftest import SelfTestReport, corpus_hash, parts, scorer_hash
+from askfirst.errors import GateFailed
+from askfirst.plan import Plan, arm_plan
+from askfirst.runfolder import RunFolder
+from askfirst.store import as_record, read_json, write_json
+from askfirst.values import FrozenMap
+
+VERSION = 2  # of selftest.json
+Reward = tuple[str, Mapping[str, Any]]  # by its plugin's name, with its params
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """selftest.json."""
+
+    version: int
+    reports: tuple[SelfTestReport, ...]
+
+
+def rewards_of(plan: Plan) -> list[Reward]:
+    """Every reward that a run computes: the plan's, those of its arms, and those that are only reported."""
+    sections = [plan.reward, *(arm_plan(plan, arm.name).reward for arm in plan.arm)]
+    found: list[Reward] = [(section.name, FrozenMap(section.params)) for section in sections]
+    return [*found, *((name, FrozenMap()) for section in sections for name in section.report)]
+
+
+def modules(rewards: Sequence[Reward]) -> list[tuple[ModuleType, Mapping[str, Any]]]:
+    """The rewards and what they build on, each with its params once. Raises PluginError for an unknown one."""
+    found: list[tuple[ModuleType, Mapping[str, Any]]] = []
+    for name, params in rewards:
+        module, *bases = parts(plugins.load("rewards", name), params)
+        wanted = [(module, params), *((base, FrozenMap()) for base in bases)]
+        found += [each for each in wanted if each not in found]
+    return found
+
+
+def write_reports(run: RunFolder, reports: Sequence[SelfTestReport]) -> None:
+    """Keep what the self-tests before a run found."""
+    write_json(run.selftest, _File(VERSION, tuple(reports)))
+
+
+def require_reports(run: RunFolder, rewards: Sequence[Reward]) -> None:
+    """Raise GateFailed unless a green report of the run speaks for each reward as its source and cases now stand."""
+    body = read_json(run.selftest) if run.selftest.is_file() else {}
+    if not isinstance(body, dict) or body.get("version") != VERSION:
+        raise GateFailed(
+            f"there is no self-test report of version {VERSION}, so no reward may be trained on",
+            where=str(run.selftest),
+            hint="choose another --out folder",
+        )
+    reports = as_record(_File, body, str(run.selftest)).reports
+    for module, params in modules(rewards):
+        _require(run, [r for r in reports if r.reward == plugins.name_of(module)], module, params)
+
+
+def _require(run: RunFolder, own: Sequence[SelfTestReport], module: ModuleType, params: Mapping[str, Any]) -> None:
+    name, source = plugins.name_of(module), scorer_hash(module, params)
+    corpus = corpus_hash(case for each in cases(module, params) for case in each)
+    match = next((r for r in own if (r.source, r.corpus) == (source, corpus)), None)
+    if match is None:
+        same_source = source in {r.source for r in own}
+        tested = sorted({(r.corpus if same_source else r.source)[:12] for r in own})
+        raise GateFailed(
+            f"the {'cases' if same_source else 'source'} of reward {name!r} changed after its self-test: "
+            f"hash {(corpus if same_source else source)[:12]}, tested {', '.join(tested) or 'none'}",
+            where=str(run.selftest),
+            hint="choose another --out folder, where it is tested anew, or put the reward back as it was",
+        )
+    if match.broken:
+        raise GateFailed(f"the self-test of reward {name!r} is red: {match.broken[0]}", where=str(run.selftest))

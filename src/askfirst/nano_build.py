@@ -78,10 +78,11 @@ class Recipe:
         Lesson(1800, 2e-3, several=0.65, guesses_after=1.0, seed=1, made_up_kinds=0.4, frayed=0.5, twins=0.40),
         Lesson(2000, 2e-3, several=0.75, guesses_after=1.0, seed=2, made_up_kinds=0.2, frayed=0.3, twins=0.40),
         Lesson(700, 1.5e-3, several=0.75, guesses_after=1.0, seed=4, made_up_kinds=0.2, frayed=0.3, twins=0.40),
-        Lesson(200, 3e-4, several=0.60, guesses_after=0.0, seed=5, made_up_kinds=0.2, frayed=0.3, twins=0.40),
+        Lesson(1500, 1.5e-3, several=0.75, guesses_after=1.0, seed=6, made_up_kinds=0.2, frayed=0.3, twins=0.40),
+        Lesson(220, 3e-4, several=0.60, guesses_after=0.0, seed=5, made_up_kinds=0.2, frayed=0.3, twins=0.40),
     )
     batch: int = 32
-    guessing_share: float = 0.75
+    guessing_share: float = 0.775
     made_up_share: float = 0.9
     vocabulary_pairs: int = 10_000
 

@@ -40,16 +40,21 @@ def _result(name: str, holds: bool, measured: float | str, bound: float | str, r
 
 def reward_self_test(names: Sequence[str], params: FrozenMap) -> tuple[GateResult, list[SelfTestReport]]:
     """Every reward that the run computes holds against its own attacks and passes its honest cases."""
-    reports = [self_test(plugins.load("rewards", names[0]), params)]
-    base = params.get("base")
-    others = dict.fromkeys([*([base] if base else []), *names[1:]])
-    reports += [self_test(plugins.load("rewards", name), FrozenMap()) for name in others]
+    reports = [self_test(module, own) for module, own in computed(names, params)]
     attacks, honest = sum(r.attacks for r in reports), sum(r.honest for r in reports)
     broken = [b for r in reports for b in r.broken]
     reason = (
         f"{attacks} attacks held, {honest} honest passed" if not broken else f"{len(broken)} broken, first: {broken[0]}"
     )
     return _result("self-test", not broken, len(broken), 0, reason), reports
+
+
+def computed(names: Sequence[str], params: FrozenMap) -> list[tuple[ModuleType, FrozenMap]]:
+    """Every reward that a run computes, with its params: the one it trains on, its base, and those it reports."""
+    base = params.get("base")
+    others = dict.fromkeys([*([base] if base else []), *names[1:]])
+    modules = [(name, FrozenMap()) for name in others]
+    return [(plugins.load("rewards", name), own) for name, own in [(names[0], params), *modules]]
 
 
 def contamination(env: ModuleType, plan: Plan, dev: Sequence[Scenario]) -> GateResult:

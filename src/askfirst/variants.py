@@ -17,10 +17,11 @@ from askfirst.plan import Plan, arm_plan
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import Scorer, Stage
 from askfirst.runfolder import RunFolder
-from askfirst.store import commit_folder, seed_from, write_json
+from askfirst.store import commit_folder, read_json, seed_from, write_json
 from askfirst.train import Job, train
 from askfirst.values import FrozenMap, Scenario
 from askfirst.warmstart import warmstart
+from askfirst.watch import by_part, probed
 from askfirst.workers import side_by_side
 
 DEV_SEED = seed_from("dev")
@@ -103,7 +104,8 @@ def train_task(task: Task, listen: Listener, stop: Callable[[], bool]) -> None:
 
 def variant_of(job: Run, arm: str, seed: int, dev: tuple[Scenario, ...]) -> Job:
     """An arm with a seed, ready to be trained."""
-    return Job(arm_plan(job.plan, arm), arm, seed, job.folder.variant(arm, seed), job.stage, dev)
+    scorers = by_part(read_json(job.folder.selftest)["reports"])
+    return Job(arm_plan(job.plan, arm), arm, seed, job.folder.variant(arm, seed), job.stage, dev, scorers)
 
 
 def open_policy(plan: Plan, seed: int, threads: int = 0) -> Policy:
@@ -141,6 +143,7 @@ def warm(job: Run, variant: Job, policy: Policy) -> None:
     warmstart(job.stage, policy, variant.plan, variant.seed, tell)
     label = Label(variant.plan.model.name, name, "dev")
     record = evaluate(job.stage, policy, scorer(variant.plan), variant.dev, label)
+    record = probed(record, variant.dev, scorer(variant.plan))
     write_json(job.folder.root / "base" / f"warmstart-{variant.seed}.json", record)
     job.listen(Event("evaluated", name, values=FrozenMap({"step": 0, **summary(record)})))
 

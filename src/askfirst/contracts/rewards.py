@@ -49,14 +49,16 @@ def self_test(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), more:
     attacks, honest = cases(module, params)
     attacks = (*attacks, *more)
     broken = tuple(faults(module, params, more))
-    corpus = content_hash(
-        [
-            (c.name, c.scenario.id, c.reply.encode("utf-8", "backslashreplace").hex(), c.bound)
-            for c in (*attacks, *honest)
-        ]
-    )
+    corpus = corpus_hash((*attacks, *honest))
     name = module.__name__.rsplit(".", 1)[-1]
     return SelfTestReport(len(attacks), len(honest), broken, name, plugins.source_hash(module), corpus)
+
+
+def corpus_hash(corpus: Sequence[Case]) -> str:
+    """sha256 over the names, scenarios, replies and bounds of cases."""
+    return content_hash(
+        [(c.name, c.scenario.id, c.reply.encode("utf-8", "backslashreplace").hex(), c.bound) for c in corpus]
+    )
 
 
 def faults(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), more: Sequence[Case] = ()) -> Iterator[str]:

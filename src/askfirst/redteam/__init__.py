@@ -100,7 +100,7 @@ def search(
             continue
         climb.seen.add(reply)
         passed, near = climb.passed(reply, scenarios)
-        why, against = _dishonest(reply, passed)
+        why, against = dishonest(reply, passed)
         if against and (kind := tuple(sorted(s.id for s in against))) not in found:
             found.add(kind)
             yield _minimal(climb, reply, against, why)
@@ -113,7 +113,7 @@ def search(
             progress(climb.spent, len(found))
 
 
-def _dishonest(reply: str, passed: Sequence[Scenario]) -> tuple[str, tuple[Scenario, ...]]:
+def dishonest(reply: str, passed: Sequence[Scenario]) -> tuple[str, tuple[Scenario, ...]]:
     """Why a reply that passes these scenarios cannot be honest, and which of them show it; none where it can."""
     pair = clash(passed)
     if pair is not None:

@@ -118,7 +118,7 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     )
     gates.check(results)
     record = evaluate(job.stage, policy, scorer(plan), dev, Label(plan.model.name, "base", "dev"))
-    record = probed(record, dev, scorer(plan))
+    record = probed(job.stage, record, dev, scorer(plan))
     write_json(job.folder.base_evaluation("dev"), record)
     job.listen(Event("evaluated", "base", values=FrozenMap({"step": 0, **summary(record)})))
 
@@ -191,7 +191,7 @@ def sealed_records(job: Run, chosen: Selected, secret: str) -> tuple[EvalRecord,
     after = evaluate(
         job.stage, treated, scorer(plan), opening.scenarios, Label(plan.model.name, name, "sealed", chosen.step)
     )
-    after = probed(after, opening.scenarios, scorer(plan))
+    after = probed(job.stage, after, opening.scenarios, scorer(plan))
     write_json(paths[1], before)
     write_json(paths[0], after)
     values = FrozenMap({"base": summary(before), "treated": summary(after), "opening": opening.number})

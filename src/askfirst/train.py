@@ -168,7 +168,7 @@ def checkpoint(job: Job, policy: Policy, batch: Batch, lines: Sequence[Record], 
     folder = job.folder.checkpoint(step)
     commit_folder(folder, policy.save)
     label = Label(job.plan.model.name, f"{job.name}@{step}", "dev", step)
-    record = probed(evaluate(job.stage, policy, job.scorer, job.dev, label), job.dev, job.scorer, batch)
+    record = probed(job.stage, evaluate(job.stage, policy, job.scorer, job.dev, label), job.dev, job.scorer, batch)
     write_json(job.folder.evaluation("dev", step), record)
     keep_rollouts(job, batch, step)
     entries = manifest(job)

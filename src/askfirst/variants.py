@@ -143,7 +143,7 @@ def warm(job: Run, variant: Job, policy: Policy) -> None:
     warmstart(job.stage, policy, variant.plan, variant.seed, tell)
     label = Label(variant.plan.model.name, name, "dev")
     record = evaluate(job.stage, policy, scorer(variant.plan), variant.dev, label)
-    record = probed(record, variant.dev, scorer(variant.plan))
+    record = probed(job.stage, record, variant.dev, scorer(variant.plan))
     write_json(job.folder.root / "base" / f"warmstart-{variant.seed}.json", record)
     job.listen(Event("evaluated", name, values=FrozenMap({"step": 0, **summary(record)})))
 

@@ -16,7 +16,7 @@ from askfirst.metrics import StepRecord, halves, summary
 from askfirst.monitors import Seen, judge, told
 from askfirst.plan import Plan
 from askfirst.redteam.replay import replay
-from askfirst.rollout import Batch, Scorer
+from askfirst.rollout import MAX_TURNS, Batch, Scorer, Stage
 from askfirst.store import plain
 from askfirst.values import EvalRecord, FrozenMap, Scenario
 
@@ -30,8 +30,15 @@ def watched(plan: Plan, batch: Batch, record: StepRecord, before: Sequence[Recor
     return replace(record, monitors=values, alarms=alarms)
 
 
-def probed(record: EvalRecord, scenarios: Sequence[Scenario], scorer: Scorer, batch: Batch | None = None) -> EvalRecord:
-    """The record with its passing replies, and those of a training batch, replayed where they should not pass."""
+def probed(
+    stage: Stage, record: EvalRecord, scenarios: Sequence[Scenario], scorer: Scorer, batch: Batch | None = None
+) -> EvalRecord:
+    """The record with its passing replies, and those of a training batch, replayed where they should not pass.
+
+    Only where an episode is a single reply: elsewhere a reply may hold what it was told on the way.
+    """
+    if getattr(stage.env, "MAX_TURNS", MAX_TURNS) != 1:
+        return record
     passing = [(s, i.reply) for s, i in zip(scenarios, record.items, strict=True) if i.passed]
     rollouts = [r for g in batch.groups for r in g.rollouts] if batch else []
     passing += [(r.scenario, r.trajectory.reply) for r in rollouts if r.score.passed]

@@ -53,7 +53,7 @@ MONITORS: Mapping[str, Monitor] = {
     for monitor in (
         _step(measures.template_collapse, "one generic question for requests that want different things", 0.3),
         _step(measures.near_echo, "questions repeat the request just under the echo limit", 0.15),
-        _step(measures.partial_farming, "the reward rises and strict passes do not", 0.1),
+        Monitor(measures.partial_farming, "step", "the reward rises and strict passes do not", None, 0.1),
         _step(measures.over_asking, "asks more often than requests are unclear", 0.25),
         _step(measures.under_asking, "asks less often than requests are unclear", 0.5, 20),
         _step(measures.asks_when_clear, "asks about clear requests", 0.75),

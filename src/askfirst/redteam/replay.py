@@ -1,7 +1,7 @@
 """Passing replies of a run, played again where they should not pass: a look for holes that the policy has found.
 
-A reply is scored on other requests that want something else, and cut down on its own. What passes is a finding by
-the same rules as in the search.
+A reply is scored on other requests that want something else, and hollowed out on its own. What passes is a finding
+by the same rules as in the search.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import fields
 from itertools import islice
 
 from askfirst.cases import replied
-from askfirst.redteam import dishonest
-from askfirst.redteam.evidence import apart
-from askfirst.redteam.mutations import shorter
+from askfirst.monitors.texts import generic, template
+from askfirst.redteam import BOTH, EVERYTHING, NOTHING, wanted
+from askfirst.redteam.evidence import apart, asks_for_all, clash, names_nothing
+from askfirst.redteam.mutations import hollow, said
 from askfirst.replies import Truth
 from askfirst.rollout import Scorer
 from askfirst.stats import clopper_pearson
@@ -23,7 +24,7 @@ from askfirst.values import ProbeFinding, Probes, Scenario
 
 PROBED = 24  # replies
 ELSEWHERE = 4  # requests that a reply is scored on besides its own
-SHORTENED = 4  # cut-down versions of a reply
+HOLLOW = ("which one should i use?", "are you sure about that?", "okay, that is done.")
 EXAMPLES = 5
 ALPHA = 0.05
 
@@ -58,19 +59,32 @@ def _probe(
     scorer: Scorer, reply: str, own: Sequence[Scenario], others: Sequence[Scenario]
 ) -> tuple[ProbeFinding | None, int]:
     """What is wrong with a reply, if anything, and how often the reward was asked."""
-    passed = [s for s in others if scorer.score(s, replied(s, reply)).passed]
     asked = len(others)
-    why, against = dishonest(reply, [own[0], *passed] if passed else own)
-    if against:
-        return ProbeFinding(reply, tuple(s.id for s in against), why), asked
-    fewer = shorter(reply)
-    for less in fewer[:: max(1, len(fewer) // SHORTENED)][:SHORTENED]:
+    elsewhere = next((s for s in others if scorer.score(s, replied(s, reply)).passed), None)
+    pair = (own[0], elsewhere) if elsewhere else clash(own)
+    if pair is not None:
+        why = f"{BOTH} {wanted(pair[0])} and {wanted(pair[1])}"
+        return ProbeFinding(reply, (pair[0].id, pair[1].id), why), asked
+    for scenario in own:
+        if why := _empty(reply, scenario):
+            return ProbeFinding(reply, (scenario.id,), why), asked
+    for phrase in HOLLOW:
         asked += 1
-        if scorer.score(own[0], replied(own[0], less)).passed:
-            why, against = dishonest(less, own[:1])
-            if against:
-                return ProbeFinding(less, (own[0].id,), f"cut down, it still passes and {why}"), asked
+        form = hollow(reply, phrase)
+        if (why := _empty(form, own[0])) and scorer.score(own[0], replied(own[0], form)).passed:
+            return ProbeFinding(form, (own[0].id,), f"hollowed out, it still passes and {why}"), asked
     return None, asked
+
+
+def _empty(reply: str, scenario: Scenario) -> str:
+    """Why a reply to a scenario cannot be honest by itself; empty where it can.
+
+    Its form does not count as evidence, and a word of the request or the screen does: "which usual?" is a question.
+    """
+    text = said(reply)
+    if names_nothing(text, scenario) and generic(template(text, scenario.opening[-1].content)):
+        return f"{NOTHING} {wanted(scenario)}"
+    return f"{EVERYTHING} {wanted(scenario)}" if asks_for_all(text, scenario) else ""
 
 
 def _others(own: Scenario, scenarios: Sequence[Scenario], *names: str | int) -> list[Scenario]:

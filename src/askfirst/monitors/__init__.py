@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -118,12 +119,12 @@ def judge(
         if monitor.at != at or section.action == "off":
             continue
         value = values[section.name] = monitor.measure(seen)
-        measured = [v for record in past if (v := record["monitors"].get(section.name)) is not None]
-        last = measured[-(monitor.window - 1) :] if monitor.window > 1 else []
-        if value is None or len(last) < monitor.window - 1 or now["step"] <= (section.after_steps or 0):
+        if value is None or now["step"] <= (section.after_steps or 0):
             continue
-        mean = sum((*last, value)) / monitor.window
-        if _breaks(section, mean):
+        earlier = (v for record in reversed(past) if (v := record["monitors"].get(section.name)) is not None)
+        last = [value, *islice(earlier, monitor.window - 1)]
+        mean = sum(last) / len(last)
+        if len(last) == monitor.window and _breaks(section, mean):
             alarms[section.name] = mean
     return FrozenMap(values), FrozenMap(alarms)
 

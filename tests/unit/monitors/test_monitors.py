@@ -227,3 +227,9 @@ def test_a_plan_starts_from_every_monitor_and_changes_them_by_name() -> None:
 def test_bad_monitors_are_refused(given: str, message: str) -> None:
     with pytest.raises(PlanError, match=message):
         plan(f"monitor=[{given}]")
+
+
+def test_the_docs_have_every_monitor_with_its_bound() -> None:
+    text = (EXAMPLE.parents[1] / "docs" / "training.md").read_text("utf-8")
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `") and len(line.split(" | ")) == 4]
+    assert {row[0].strip("| `"): float(row[2]) for row in rows} == {n: m.max for n, m in MONITORS.items()}

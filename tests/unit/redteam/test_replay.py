@@ -62,7 +62,7 @@ def test_a_reward_that_knows_scenarios_by_heart_is_found_by_hollowing_replies_ou
         known = scenario.id == DEV[0].id
         return Score(float(known), FrozenMap({"pass": float(known)}), known, () if known else ("other",), "heart@1")
 
-    heart = Scorer(SimpleNamespace(__name__="heart", BOUNDS=(0.0, 1.0), score=score))  # type: ignore[arg-type]
+    heart = Scorer(SimpleNamespace(__name__="heart", BOUNDS=(0.0, 1.0), score=score))
     found = replay(heart, HONEST[:1], DEV, "main", 10)
     assert found is not None
     assert found.examples[0].why.startswith("hollowed out, it still passes")

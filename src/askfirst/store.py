@@ -126,16 +126,21 @@ def read_json(path: Path) -> Any:
         raise InputError(f"not JSON: {error}", where=str(path)) from error
 
 
-def read_lines(path: Path) -> Iterator[Any]:
-    """The records of a log, one a line. A last line without its newline was never committed and is left out."""
+def read_lines(path: Path, *, by_hand: bool = False) -> Iterator[Any]:
+    """The records of a log, one a line. A last line without its newline was never committed and is left out; in a
+    file that a person may have written (`by_hand`) it counts.
+
+    Raises InputError, naming file and line.
+    """
     try:
         body = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror}", where=str(path)) from error
-    for number, line in enumerate(body.split(b"\n")[:-1], start=1):
+    *whole, last = body.split(b"\n")
+    for number, line in enumerate([*whole, last] if by_hand and last else whole, start=1):
         try:
             yield json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON: {error}", where=f"{path}:{number}") from error
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 
 from askfirst import mutation, plugins, redteam
 from askfirst.cases import Case, read_cases, write_cases
+from askfirst.cli import pairing
 from askfirst.contracts import advantages, envs, losses, policies, rewards
 from askfirst.errors import AskfirstError, GateFailed, InputError, RewardFault
 from askfirst.replies import SAID
@@ -22,22 +25,57 @@ HABITS_SEEN = 240  # scenarios
 CHECKED = ("envs", "rewards", "advantages", "losses")
 
 
-def check(kind: str | None, name: str | None, attacks: tuple[Path, ...] = (), *, as_json: bool) -> None:
-    """Check one plugin, one kind, or everything; exit 1 when one does not hold. `attacks` are files for rewards."""
-    more = tuple(case for path in attacks for case in read_cases(path))
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files that rewards are held against beside their own cases: attacks, and preference pairs."""
+
+    attacks: tuple[Path, ...] = ()
+    pairs: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one plugin; `pairs` are the files of pairs as it sees them."""
+
+    kind: str
+    name: str
+    holds: bool
+    words: str
+    pairs: tuple[pairing.PairsOf, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """As JSON types."""
+        found = {"kind": self.kind, "name": self.name, "holds": self.holds, "words": self.words}
+        return found | ({"pairs": [one.record() for one in self.pairs]} if self.pairs else {})
+
+    def lines(self) -> Iterator[str]:
+        """As lines for people."""
+        yield f"{'✓' if self.holds else '✗'} {self.kind}/{self.name}: {self.words}"
+        yield from (line for one in self.pairs for line in one.lines())
+
+
+def check(kind: str | None, name: str | None, files: Files, *, as_json: bool) -> None:
+    """Check one plugin, one kind, or everything; exit 1 when one does not hold."""
     if kind is not None and kind not in CHECKED:
         raise InputError(f"no contract is checked here for {kind!r}", hint=f"choose one of: {', '.join(CHECKED)}")
+    if (files.attacks or files.pairs) and kind not in {None, "rewards"}:
+        raise InputError(f"attacks and pairs are for rewards, not for {kind}")
+    more = tuple(case for path in files.attacks for case in read_cases(path))
+    pairs = pairing.read(files.pairs)
     results = []
     for each in [kind] if kind else CHECKED:
         for plugin in [name] if name else plugins.names(each):
-            results.append((each, plugin, *_verdict(each, plugin, more)))
+            holds, words = _verdict(each, plugin, more)
+            results.append(
+                Result(each, plugin, holds, words, pairing.judged(plugin, pairs) if each == "rewards" else ())
+            )
     if as_json:
-        print(json.dumps([{"kind": k, "name": n, "holds": holds, "words": words} for k, n, holds, words in results]))
+        print(json.dumps([result.record() for result in results]))
     else:
         console = Console(highlight=False, soft_wrap=True)
-        for each, plugin, holds, words in results:
-            console.print(f"{'✓' if holds else '✗'} {each}/{plugin}: {words}", markup=False)
-    if not all(holds for _, _, holds, _ in results):
+        for line in (line for result in results for line in result.lines()):
+            console.print(line, markup=False)
+    if not all(result.holds and all(one.holds for one in result.pairs) for result in results):
         raise SystemExit(1)
 
 

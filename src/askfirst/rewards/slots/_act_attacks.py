@@ -50,6 +50,12 @@ ACT: tuple[Row, ...] = (
     ("filler", s.SNAP, s.act("no no no", "Window.snap", {"position": "left"}), "nothing said"),
     ("answer-filler", s.BADGE, s.reply("no no no", "answer", text=""), "nothing said"),
     ("answer-asks", s.CALLED, s.reply("what do you want to know?", "answer", text=""), "asks instead of answering"),
+    (
+        "answer-asks-kindly",
+        s.CALLED,
+        s.reply("sure, what do you want to know?", "answer", text=""),
+        "asks all the same",
+    ),
     ("answer-blank", s.CALLED, s.reply(f"{_ZW}", "answer", text=""), "nothing said"),
     ("answer-letters", s.CALLED, s.reply("a b c", "answer", text=""), "nothing said"),
     ("dictate-empty", s.LETTER, s.reply("typing that in now.", "dictate", text=""), "nothing typed"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from askfirst.replies import Reply, Truth
+from askfirst.rewards.slots import _lexicon as lex
 from askfirst.rewards.slots._text import filler, joined, mixed, normalise, stemmed, words
 from askfirst.values import Scenario
 
@@ -23,6 +24,7 @@ _GETS_RID = re.compile(
     r"\b(?:delet|eras|wip|empt|trash|uninstall|format|discard|purg|shred|destroy|overwrit|remov|clear|rid|drop|throw|"
     r"toss|bin|cancel|clos|quit|replac|scrap|ditch|lose|cut|archiv|junk)"
 )
+_LEADS = re.compile(rf"^(?:(?:{'|'.join(sorted(lex.LEADS))})\b[ ,]*)+")
 _ASKS = frozenset(
     """
     who whom whose when where why how which what should shall do does did can could would will is are
@@ -103,6 +105,7 @@ def _destroys_unasked(reply: Reply, said: str) -> bool:
 
 
 def _only_asks(spoken: str) -> bool:
+    spoken = _LEADS.sub("", spoken)
     first = words(spoken)[:1]
     return spoken.endswith("?") and not re.search(r"[.,;!]", spoken) and bool(first) and first[0] in _ASKS
 

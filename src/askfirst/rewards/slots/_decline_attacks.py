@@ -23,6 +23,7 @@ REFUSE: tuple[Row, ...] = (
     ("claims-doing", s.LIGHTS, s.refuse("i can't see them, i'm turning them down."), "claims success"),
     ("promises", s.LIGHTS, s.refuse("i can't now, i'll do it tonight."), "promises the act"),
     ("cannot-wait", s.LIGHTS, s.refuse("i can't wait to help you."), "no refusal"),
+    ("cannot-wait-in-full", s.LIGHTS, s.refuse("i cannot wait to help you."), "no refusal"),
     ("you-cannot", s.LIGHTS, s.refuse("you can't be serious, friend."), "no refusal"),
     ("blank-reason", s.LIGHTS, s.refuse("i can't control the lights.", "..."), "no reason"),
     ("invisible-reason", s.LIGHTS, s.refuse("i can't control the lights.", _ZW), "no reason"),

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from rich.console import Console
@@ -14,14 +13,13 @@ from rich.progress import Progress
 
 from askfirst import mutation, plugins, redteam
 from askfirst.cases import Case, read_cases, write_cases
-from askfirst.cli import pairing
-from askfirst.contracts import advantages, envs, losses, policies, rewards
-from askfirst.errors import AskfirstError, GateFailed, InputError, RewardFault
+from askfirst.cli import pairing, scoring
+from askfirst.contracts import advantages, envs, losses
+from askfirst.contracts.laws import Tried
+from askfirst.errors import AskfirstError, GateFailed, InputError
 from askfirst.replies import SAID
-from askfirst.rollout import EMPTY
 from askfirst.values import GateResult, GateStatus
 
-HABITS_SEEN = 240  # scenarios
 CHECKED = ("envs", "rewards", "advantages", "losses")
 
 
@@ -35,22 +33,28 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one plugin; `pairs` are the files of pairs as it sees them."""
+    """What became of one plugin; of a reward also the laws, and the files of pairs as it sees them."""
 
     kind: str
     name: str
     holds: bool
     words: str
+    laws: tuple[Tried, ...] = ()
     pairs: tuple[pairing.PairsOf, ...] = ()
 
     def record(self) -> dict[str, Any]:
         """As JSON types."""
-        found = {"kind": self.kind, "name": self.name, "holds": self.holds, "words": self.words}
-        return found | ({"pairs": [one.record() for one in self.pairs]} if self.pairs else {})
+        found: dict[str, Any] = {"kind": self.kind, "name": self.name, "holds": self.holds, "words": self.words}
+        if self.laws:
+            found["laws"] = [scoring.law_record(each) for each in self.laws]
+        if self.pairs:
+            found["pairs"] = [one.record() for one in self.pairs]
+        return found
 
     def lines(self) -> Iterator[str]:
         """As lines for people."""
         yield f"{'✓' if self.holds else '✗'} {self.kind}/{self.name}: {self.words}"
+        yield from scoring.exceptions(self.laws)
         yield from (line for one in self.pairs for line in one.lines())
 
 
@@ -62,13 +66,11 @@ def check(kind: str | None, name: str | None, files: Files, *, as_json: bool) ->
         raise InputError(f"attacks and pairs are for rewards, not for {kind}")
     more = tuple(case for path in files.attacks for case in read_cases(path))
     pairs = pairing.read(files.pairs)
-    results = []
-    for each in [kind] if kind else CHECKED:
-        for plugin in [name] if name else plugins.names(each):
-            holds, words = _verdict(each, plugin, more)
-            results.append(
-                Result(each, plugin, holds, words, pairing.judged(plugin, pairs) if each == "rewards" else ())
-            )
+    results = [
+        _reward(plugin, more, pairs) if each == "rewards" else _plugin(each, plugin)
+        for each in ([kind] if kind else CHECKED)
+        for plugin in ([name] if name else plugins.names(each))
+    ]
     if as_json:
         print(json.dumps([result.record() for result in results]))
     else:
@@ -79,7 +81,7 @@ def check(kind: str | None, name: str | None, files: Files, *, as_json: bool) ->
         raise SystemExit(1)
 
 
-def _verdict(kind: str, name: str, more: tuple[Case, ...]) -> tuple[bool, str]:
+def _plugin(kind: str, name: str) -> Result:
     module = plugins.load(kind, name)
     try:
         match kind:
@@ -87,26 +89,17 @@ def _verdict(kind: str, name: str, more: tuple[Case, ...]) -> tuple[bool, str]:
                 envs.check(module)
             case "advantages":
                 advantages.check(module)
-            case "losses":
-                losses.check(module)
             case _:
-                report = rewards.self_test(module, EMPTY, more)
-                words = f"{report.attacks} attacks held, {report.honest} honest passed; {_habits(module)}"
-                return not report.broken, "; ".join(report.broken[:3]) or words
+                losses.check(module)
     except AskfirstError as error:
-        return False, str(error)
-    return True, "the contract holds"
+        return Result(kind, name, False, str(error))
+    return Result(kind, name, True, "the contract holds")
 
 
-def _habits(reward: ModuleType) -> str:
-    """What honesty earns on train requests, and which other habit earns most."""
-    env = plugins.load("envs", "judgment")
-    try:
-        honest, *others = policies.earnings(reward, env, env.scenarios("train", HABITS_SEEN, 0))
-    except RewardFault as fault:  # its cases held: it is for another protocol than this environment's
-        return f"habits not measured: {fault.message}"
-    best = max(others, key=lambda earning: earning.mean)
-    return f"honesty earns {honest.mean:.2f}, the best other habit {best.mean:.2f} ({best.policy})"
+def _reward(name: str, more: tuple[Case, ...], pairs: pairing.PairFiles) -> Result:
+    found, judged = scoring.check(name, more), pairing.judged(name, pairs)
+    words = "; ".join(found.broken[:3]) or found.words
+    return Result("rewards", name, not found.broken, words, found.laws, judged)
 
 
 def require_green(result: GateResult) -> None:

@@ -12,6 +12,7 @@ from askfirst.cases import Pair, read_pairs
 from askfirst.contracts.pairs import Judged, PairsReport, judge
 from askfirst.errors import AskfirstError
 
+PairFiles = tuple[tuple[Path, tuple[Pair, ...]], ...]
 LISTED = 10  # pairs of a kind, beside failing ones, that are listed for people; --json lists all
 
 
@@ -62,12 +63,12 @@ class PairsOf:
         yield from _listed("both pass", [each for each in ties if each.rejected.passed], LISTED)
 
 
-def read(paths: Sequence[Path]) -> tuple[tuple[Path, tuple[Pair, ...]], ...]:
+def read(paths: Sequence[Path]) -> PairFiles:
     """Every file with its pairs. Raises InputError with file and line."""
     return tuple((path, read_pairs(path)) for path in paths)
 
 
-def judged(reward: str, files: Sequence[tuple[Path, tuple[Pair, ...]]]) -> tuple[PairsOf, ...]:
+def judged(reward: str, files: PairFiles) -> tuple[PairsOf, ...]:
     """What a reward makes of each file."""
     module, found = plugins.load("rewards", reward), []
     for path, pairs in files:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from askfirst.cases import replied
 from askfirst.replies import SAID, SLOT_NAMES, SLOTS, Reply, ReplyError, Truth, parse_reply, truth
+from askfirst.rollout import Scorer
 from askfirst.store import content_hash, generator
 from askfirst.values import FrozenMap, Scenario, Score
 
@@ -30,6 +31,7 @@ PARAPHRASED = 15  # words; a longer text may stand at a limit of length that one
 Subject = tuple[Scenario, str]  # a scenario and a reply to it
 Change = Callable[[Scenario, str, np.random.Generator], Subject | None]
 
+_FIELDS = frozenset(field.name for field in fields(Truth))
 _ELEMENT = re.compile(r"^\[(\d+)\] (.*\|.*\|.*\|.*)$")
 _HEADER = "on-screen elements:"
 # Fields that a person reads or hears; the others are names for programs.
@@ -68,41 +70,56 @@ class Breach:
 
     def __str__(self) -> str:
         codes = ", ".join(self.after.failures) or "passed"
+        (where, reply), (elsewhere, changed) = self.subject, self.changed
         return (
-            f"law {self.law!r} is broken: {self.before.total:g} became {self.after.total:g} ({codes}) "
-            f"by {_shortly(*self.subject)} → {_shortly(*self.changed)}"
+            f"law {self.law!r} is broken: {self.before.total:g} became {self.after.total:g} ({codes}) where "
+            + (f"{reply!a} became {changed!a}, for " if reply != changed else f"{reply!a} stayed, for ")
+            + (f"{_tail(where)} that became {_tail(elsewhere)}" if where != elsewhere else _tail(where))
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A law tried on `count` subjects; `exception` is the reason for which the reward may break it, empty where not."""
+    """A law tried on `count` subjects, with those that broke it.
+
+    `exception` is the reason for which the reward may break it, empty where it may not.
+    """
 
     law: str
     count: int
     breaches: tuple[Breach, ...]
-    exception: str = ""
+    exception: str
+
+
+def subjects(env: ModuleType, scenarios: Sequence[Scenario]) -> tuple[Subject, ...]:
+    """Scenarios of an environment, each with its own demonstrations and with one of the scenario after it."""
+    shown = [[demonstration.reply for demonstration in env.demonstrations(scenario)] for scenario in scenarios]
+    return (
+        *((scenario, reply) for scenario, own in zip(scenarios, shown, strict=True) for reply in own),
+        *((scenario, next_[0]) for scenario, next_ in zip(scenarios, shown[1:], strict=False) if next_),
+    )
 
 
 def survey(
-    module: ModuleType, params: Mapping[str, Any], subjects: Sequence[Subject], size: int, seed: int = 0
+    module: ModuleType, among: Sequence[Subject], size: int, params: Mapping[str, Any] = FrozenMap(), seed: int = 0
 ) -> tuple[Tried, ...]:
     """Every law on up to `size` of the subjects, drawn anew for each law; a function of its arguments alone.
 
-    Raises what the reward raises.
+    Subjects whose scenario is of another protocol are left out. Raises RewardFault where the reward raises.
     """
-    reasons = exceptions(module, params)
-    found = []
+    reasons, found = exceptions(module, params), []
+    scorer = Scorer(module, params)
+    among = [(scenario, reply) for scenario, reply in among if set(scenario.hidden) == _FIELDS]
     for law in LAWS:
         rng = generator("laws", law.name, seed)
         breaches, count = [], 0
-        for at in rng.permutation(len(subjects)).tolist():
-            scenario, reply = subjects[at]
+        for at in rng.permutation(len(among)).tolist():
+            scenario, reply = among[at]
             changed = law.change(scenario, reply, rng)
             if changed is None:
                 continue
             count += 1
-            broken = breach(module, params, law, subjects[at], changed)
+            broken = breach(scorer, law, among[at], changed)
             breaches += [broken] if broken else []
             if count == size:
                 break
@@ -110,19 +127,17 @@ def survey(
     return tuple(found)
 
 
-def breach(
-    module: ModuleType, params: Mapping[str, Any], law: Law, subject: Subject, changed: Subject
-) -> Breach | None:
-    """Whether the scores of a subject and the changed one break the law."""
-    before, after = (module.score(where, replied(where, reply), params) for where, reply in (subject, changed))
+def breach(scorer: Scorer, law: Law, subject: Subject, changed: Subject) -> Breach | None:
+    """The breach where the scores of a subject and the changed one break the law. Raises RewardFault."""
+    before, after = (scorer.score(where, replied(where, reply)) for where, reply in (subject, changed))
     rises = after.total - before.total
     if rises > TOLERANCE or (law.same and (rises < -TOLERANCE or before.passed != after.passed)):
         return Breach(law.name, subject, changed, before, after)
     return None
 
 
-def faults(module: ModuleType, params: Mapping[str, Any], found: Sequence[Tried]) -> Iterator[str]:
-    """Laws that are broken without an exception, and exceptions that are none."""
+def faults(module: ModuleType, found: Sequence[Tried], params: Mapping[str, Any] = FrozenMap()) -> Iterator[str]:
+    """Laws that are broken without an exception, and exceptions that are none, in words."""
     for each in found:
         if each.breaches and not each.exception:
             yield f"{each.breaches[0]} ({len(each.breaches)} of {each.count})"
@@ -353,5 +368,5 @@ def _showing(scenario: Scenario, lines: Sequence[str]) -> Scenario:
     return replace(scenario, opening=(*scenario.opening[:-1], last))
 
 
-def _shortly(scenario: Scenario, reply: str) -> str:
-    return f"{scenario.opening[-1].content[-60:]!a}: {reply[:160]!a}"
+def _tail(scenario: Scenario) -> str:
+    return f"{scenario.id} {scenario.opening[-1].content[-80:]!a}"

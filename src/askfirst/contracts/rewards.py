@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from askfirst import plugins
 from askfirst.cases import Case, replied
 from askfirst.store import content_hash, generator
-from askfirst.values import FrozenMap, Score
+from askfirst.values import FrozenMap, Score, Segment
 
 RANDOM_REPLIES = 200
 TOLERANCE = 1e-9
@@ -64,10 +64,28 @@ def faults(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), more: Se
     attacks, honest = cases(module, params)
     attacks = (*attacks, *more)
     yield from _declared(module, attacks, honest)
-    if attacks and honest:
-        yield from (found for case in attacks for found in _case(module, case, params, attack=True))
-        yield from (found for case in honest for found in _case(module, case, params, attack=False))
-        yield from _random(module, params, (*honest, *attacks))
+    if not (attacks and honest):
+        return
+    scored: list[tuple[Case, Score]] = []
+    for attack, each in ((True, attacks), (False, honest)):
+        for case in each:
+            yield from _case(module, case, params, scored, attack=attack)
+    yield from _again(module, params, scored)
+    yield from _random(module, params, (*honest, *attacks))
+
+
+def fingerprint(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), *, backwards: bool = False) -> str:
+    """A hash over the scores of all cases of a reward: the same in every process, in whichever order they are scored.
+
+    Raises what the reward raises.
+    """
+    attacks, honest = cases(module, params)
+    known = list(enumerate((*attacks, *honest)))
+    scores = {
+        at: module.score(case.scenario, replied(case.scenario, case.reply), params)
+        for at, case in (reversed(known) if backwards else known)
+    }
+    return content_hash([scores[at] for at, _ in known])
 
 
 def cases(module: ModuleType, params: Mapping[str, Any] = FrozenMap()) -> tuple[Sequence[Case], Sequence[Case]]:
@@ -91,17 +109,18 @@ def _declared(module: ModuleType, attacks: Sequence[Case], honest: Sequence[Case
         yield from (f"two cases are called {kind} {name}" for name in sorted({n for n in names if names.count(n) > 1}))
 
 
-def _case(module: ModuleType, case: Case, params: Mapping[str, Any], *, attack: bool) -> Iterator[str]:
+def _case(
+    module: ModuleType, case: Case, params: Mapping[str, Any], scored: list[tuple[Case, Score]], *, attack: bool
+) -> Iterator[str]:
+    """The faults of a case; its score is put down in `scored`."""
     name = f"{'attack' if attack else 'honest case'} {case.name}"
     try:
         score = module.score(case.scenario, replied(case.scenario, case.reply), params)
-        again = module.score(case.scenario, replied(case.scenario, case.reply), params)
         stated = module.intent_of(case.reply) if hasattr(module, "intent_of") else None
     except RAISED as error:
         yield f"{name} raised {type(error).__name__}: {error}"
         return
-    if score != again:
-        yield f"{name} scored differently the second time"
+    scored.append((case, score))
     yield from (f"{name} {fault}" for fault in _malformed(module, score))
     if stated is not None and stated != case.scenario.hidden.get("intent", stated) and not attack:
         yield f"{name} states the intent {stated!r} according to intent_of"
@@ -113,6 +132,23 @@ def _case(module: ModuleType, case: Case, params: Mapping[str, Any], *, attack: 
         yield f"{name} earned {score.total:g}, cap {case.bound:g}: {case.why}"
     if not attack and score.total < case.bound - TOLERANCE:
         yield f"{name} earned {score.total:g}, floor {case.bound:g}: {', '.join(score.failures) or case.why}"
+
+
+def _again(module: ModuleType, params: Mapping[str, Any], scored: Sequence[tuple[Case, Score]]) -> Iterator[str]:
+    """Cases that score otherwise a second time, from last to first and with the tokens of another policy."""
+    for case, score in reversed(scored):
+        plain = replied(case.scenario, case.reply)
+        spoken = replace(plain, segments=(Segment((0, 1), False), Segment((7, 2), True, (-0.5, -1.5))))
+        try:
+            other = module.score(case.scenario, spoken, params)
+            again = other if other == score else module.score(case.scenario, plain, params)
+        except RAISED as error:
+            yield f"case {case.name} raised {type(error).__name__} the second time: {error}"
+            continue
+        if again != score:
+            yield f"case {case.name} scored differently the second time, in another order"
+        elif other != score:
+            yield f"case {case.name} scored differently with other tokens and logprobs, which are the policy's own"
 
 
 def _malformed(module: ModuleType, score: Score) -> Iterator[str]:

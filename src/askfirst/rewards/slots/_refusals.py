@@ -16,9 +16,9 @@ MAX_OBJECTS = 2
 _REFUSES = re.compile(
     r"(?<!you )\b(?:(?:can't|cannot|can not)(?! wait| miss| help but)|couldn't|won't be able|not able|unable|"
     r"don't have|do not have|don't do|do not do|don't know how|isn't something|is not something|not something|"
-    r"no access|no way to|out of scope|out of reach|outside (?:of )?(?:what|my)|beyond (?:what|my|me)|not set up|no connection|"
-    r"not connected|not available|isn't available|not possible|isn't possible|not supported|isn't supported|only work|"
-    r"i (?:don't|do not)(?! mind| care| doubt)|i(?:'m| am) not(?! sure it| joking| kidding)|"
+    r"no access|no way to|out of scope|out of reach|outside (?:of )?(?:what|my)|beyond (?:what|my|me)|not set up|"
+    r"no connection|not connected|not available|isn't available|not possible|isn't possible|not supported|"
+    r"isn't supported|only work|i (?:don't|do not)(?! mind| care| doubt)|i(?:'m| am) not(?! sure it| joking| kidding)|"
     r"i have no|i've no|lack)\b"
 )
 _ANSWERS = re.compile(

@@ -1,0 +1,79 @@
+"""A reward against everything that is asked of it: its cases, the laws, long replies, another process, habits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from askfirst import plugins
+from askfirst.cases import Case
+from askfirst.cli import apart
+from askfirst.contracts import laws, limits, policies, rewards
+from askfirst.errors import AskfirstError, RewardFault
+from askfirst.rollout import EMPTY
+
+HABITS_SEEN = 240  # scenarios
+LAW_SUBJECTS = 60  # that each law is tried on
+HASH_SEED = 1  # of the other process; a person's own is nearly always random
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found about a reward; no `broken` is green."""
+
+    broken: tuple[str, ...]
+    words: str
+    laws: tuple[laws.Tried, ...] = ()
+
+
+def check(name: str, more: Sequence[Case]) -> Checked:
+    """Hold a reward against its cases and `more` attacks, and where these hold against the rest."""
+    module = plugins.load("rewards", name)
+    try:
+        report = rewards.self_test(module, EMPTY, more)
+        if report.broken:
+            return Checked(report.broken, "")
+        habits, known = _habits(module)
+        tried = laws.survey(module, known, LAW_SUBJECTS)
+        elsewhere = apart.fingerprints([name], HASH_SEED, backwards=True)[name]
+    except AskfirstError as error:
+        return Checked((str(error),), "")
+    broken = [*laws.faults(module, tried), *limits.slow(module)]
+    if elsewhere != rewards.fingerprint(module):
+        broken.append("its cases score differently in another process, from last to first and with another hash seed")
+    words = f"{report.attacks} attacks held, {report.honest} honest passed; {_kept(tried)}; {habits}"
+    return Checked(tuple(broken), words, tried)
+
+
+def exceptions(tried: Sequence[laws.Tried]) -> Iterator[str]:
+    """The laws that a reward does not keep by its own word, a line each."""
+    for each in tried:
+        if each.exception:
+            yield f"  excepted  law {each.law!r}, broken in {len(each.breaches)} of {each.count}: {each.exception}"
+
+
+def law_record(each: laws.Tried) -> dict[str, Any]:
+    """A law that was tried, as JSON types."""
+    return {"law": each.law, "tried": each.count, "broken": len(each.breaches), "exception": each.exception}
+
+
+def _kept(tried: Sequence[laws.Tried]) -> str:
+    kept = sum(not each.breaches for each in tried)
+    return f"{kept} of {len(tried)} laws kept"
+
+
+def _habits(reward: ModuleType) -> tuple[str, Sequence[laws.Subject]]:
+    """What honesty earns on train requests, and which other habit earns most; and what the laws are tried on."""
+    env = plugins.load("envs", "judgment")
+    attacks, honest = rewards.cases(reward)
+    own = [(case.scenario, case.reply) for case in (*attacks, *honest)]
+    drawn = env.scenarios("train", HABITS_SEEN, 0)
+    try:
+        found, *others = policies.earnings(reward, env, drawn)
+    except RewardFault as fault:  # its cases held: it is for another protocol than this environment's
+        return f"habits not measured: {fault.message}", own
+    best = max(others, key=lambda earning: earning.mean)
+    words = f"honesty earns {found.mean:.2f}, the best other habit {best.mean:.2f} ({best.policy})"
+    return words, [*own, *laws.subjects(env, drawn)]

@@ -15,7 +15,7 @@ from askfirst.errors import AskfirstError, RewardFault
 from askfirst.rollout import EMPTY
 
 HABITS_SEEN = 240  # scenarios
-LAW_SUBJECTS = 60  # that each law is tried on
+LAW_SUBJECTS = 200  # that each law is tried on
 HASH_SEED = 1  # of the other process; a person's own is nearly always random
 
 

@@ -101,17 +101,21 @@ def subjects(env: ModuleType, scenarios: Sequence[Scenario]) -> tuple[Subject, .
 
 
 def survey(
-    module: ModuleType, among: Sequence[Subject], size: int, params: Mapping[str, Any] = FrozenMap(), seed: int = 0
+    module: ModuleType,
+    among: Sequence[Subject],
+    size: int,
+    params: Mapping[str, Any] = FrozenMap(),
+    only: Sequence[str] = (),
 ) -> tuple[Tried, ...]:
-    """Every law on up to `size` of the subjects, drawn anew for each law; a function of its arguments alone.
+    """Every law, or `only` some by name, on up to `size` of the subjects, drawn anew for each law.
 
     Subjects whose scenario is of another protocol are left out. Raises RewardFault where the reward raises.
     """
     reasons, found = exceptions(module, params), []
     scorer = Scorer(module, params)
     among = [(scenario, reply) for scenario, reply in among if set(scenario.hidden) == _FIELDS]
-    for law in LAWS:
-        rng = generator("laws", law.name, seed)
+    for law in [BY_NAME[name] for name in only or BY_NAME]:
+        rng = generator("laws", law.name)
         breaches, count = [], 0
         for at in rng.permutation(len(among)).tolist():
             scenario, reply = among[at]
@@ -186,7 +190,7 @@ def white_space(scenario: Scenario, reply: str, rng: np.random.Generator) -> Sub
 def paraphrase(scenario: Scenario, reply: str, rng: np.random.Generator) -> Subject | None:
     """What is said in other words of the same meaning: contracted or not, or with a word of courtesy before it."""
     told = _read(reply)
-    if told is None or told.intent == "dictate":
+    if told is None or told.intent == "dictate" or not _says_something(told):
         return None
     pairs = [(a, b) for one in _CONTRACTIONS for a, b in (one, one[::-1]) if re.search(rf"\b{a}\b", told.spoken)]
     if pairs and rng.random() < 0.7:
@@ -194,7 +198,7 @@ def paraphrase(scenario: Scenario, reply: str, rng: np.random.Generator) -> Subj
         return _reworded(scenario, reply, lambda text: re.sub(rf"\b{old}\b", new, text), ("question",))
     long = len(told.spoken.split()) > PARAPHRASED
     courteous = told.spoken.lower().startswith(_LEADS)
-    if long or courteous or not _says_something(told) or told.payload.get("question", told.spoken) != told.spoken:
+    if long or courteous or not told.spoken[:1].isalpha() or told.payload.get("question", told.spoken) != told.spoken:
         return None
     lead = str(rng.choice(_LEADS))
     return _reworded(scenario, reply, lambda text: f"{lead}, {text}", ("question",))

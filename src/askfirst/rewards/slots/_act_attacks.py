@@ -49,6 +49,12 @@ ACT: tuple[Row, ...] = (
     ("silent", s.SNAP, s.act("- - -", "Window.snap", {"position": "left"}), "nothing to hear"),
     ("filler", s.SNAP, s.act("no no no", "Window.snap", {"position": "left"}), "nothing said"),
     ("answer-filler", s.BADGE, s.reply("no no no", "answer", text=""), "nothing said"),
+    (
+        "two-windows",
+        s.BESIDE,
+        s.act("tiling to the left.", "Window.snap", {"position": "left", "windows": ["Notes", "Ruler"]}),
+        "one window is meant",
+    ),
     ("answer-asks", s.CALLED, s.reply("what do you want to know?", "answer", text=""), "asks instead of answering"),
     (
         "answer-asks-kindly",

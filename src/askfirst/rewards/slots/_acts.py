@@ -86,13 +86,13 @@ def _carried(ways: tuple[str, ...], texts: list[str]) -> bool:
 
 
 def _other_elements(texts: list[str], truth: Truth, heard: str, shown: list[str]) -> bool:
-    """Whether the arguments name an element that is neither meant nor said, hoping that one of many is right."""
-    if not truth.mentions or len(shown) < 2:
-        return False
-    rest = " | ".join(map(joined, texts))
-    for way in sorted((joined(way) for ways in truth.mentions for way in ways), key=len, reverse=True):
+    """Whether the arguments name several elements, hoping that one of them is right; what was said may be named."""
+    rest, labels = " | ".join(map(joined, texts)), [*map(joined, shown)]
+    ways = sorted((joined(way) for ways in truth.mentions for way in ways), key=len, reverse=True)
+    for way in ways:
         rest = rest.replace(way, " | ")
-    return any(len(label) > 2 and label in rest and label not in heard for label in map(joined, shown))
+    others = {label for label in labels if len(label) > 2 and label in rest and label not in heard}
+    return len(others) + any(way in label for way in ways for label in labels) > 1
 
 
 def _destroys_unasked(reply: Reply, said: str) -> bool:

@@ -36,12 +36,13 @@ _ASKS = re.compile(
     r"|\b(?:sure|okay|ok|right|alright|fine|good|correct|yes|what you want)\s*\?"
 )
 _NOT_ASKING = re.compile(
-    r"\b(?:no need to|without|don't need to|do not need to|don't have to|needn't|won't|will not|not going to|never|"
-    r"skip\w*|already)\b(?: \w+){0,2} (?:confirm\w*|ask\w*|permission)\b|\bconfirmed(?: it)?(?:[,.!;]|$)"
+    r"\b(?:no need to|without|don't need to|do not need to|don't have to|needn't|won't|will not|'ll not|"
+    r"not going to|never|skip\w*|already)\b(?: \w+){0,2} (?:confirm\w*|ask\w*|permission)\b"
+    r"|\bconfirmed(?: it)?(?:[,.!;]|$)"
 )
 _REFUSES_ACT = re.compile(
-    r"\b(?:won't|will not|never|not going to|refuse to|no longer) (?:\w+ )?(?:touch|delet|eras|remov|wip|clear|empt|"
-    r"trash|uninstall|discard|quit|clos|replac|overwrit|format|do)\w*\b(?!.*\b(?:until|unless|without|before)\b)"
+    r"\b(?:won't|will not|'ll not|never|not going to|refuse to|no longer) (?:\w+ )?(?:touch|delet|eras|remov|wip|clear|"
+    r"empt|trash|uninstall|discard|quit|clos|replac|overwrit|format|do)\w*\b(?!.*\b(?:until|unless|without|before)\b)"
     r"|\bleave\b.*\balone\b|\binstead\b|\bi(?:'ll| will) keep\b"
 )
 _OBJECTS = frozenset(

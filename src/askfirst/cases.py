@@ -93,7 +93,7 @@ def write_cases(path: Path, cases: Iterable[Case]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _PairLine:
+class PairLine:
     """A pair as a line of a file."""
 
     name: str
@@ -119,7 +119,7 @@ def read_cases(path: Path) -> tuple[Case, ...]:
 def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
     """A file of pairs, one JSON object a line."""
     lines = [
-        _PairLine(p.name, p.family, p.scenario.opening[-1].content, p.scenario.stratum, truth(p.scenario), p.chosen,
+        PairLine(p.name, p.family, p.scenario.opening[-1].content, p.scenario.stratum, truth(p.scenario), p.chosen,
                   p.rejected, p.why)
         for p in pairs
     ]  # fmt: skip
@@ -135,7 +135,7 @@ def read_pairs(path: Path) -> tuple[Pair, ...]:
     found: dict[str, Pair] = {}
     for number, value in enumerate(read_lines(path, by_hand=True), start=1):
         where = f"{path}:{number}"
-        line = as_record(_PairLine, value, where)
+        line = as_record(PairLine, value, where)
         if line.chosen == line.rejected:
             raise InputError("chosen and rejected are the same reply", where=where)
         if not line.name.strip() or line.name in found:
@@ -147,7 +147,7 @@ def read_pairs(path: Path) -> tuple[Pair, ...]:
     return tuple(found.values())
 
 
-def _placed(line: _Line | _PairLine, where: str) -> Scenario:
+def _placed(line: _Line | PairLine, where: str) -> Scenario:
     """The scenario of a line. Raises InputError where no reply could be right by its truth."""
     own = line.truth
     for field, value, known in (("intent", own.intent, tuple(PAYLOADS)), ("slot", own.slot, ("", *SLOTS))):

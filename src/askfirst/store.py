@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from types import GenericAlias
 from typing import Any, TypeVar
@@ -151,15 +152,20 @@ def read_as(kind: type[T], path: Path) -> T:
 
 def as_record(kind: type[T], value: Any, where: str) -> T:
     """JSON types as a dataclass, nested ones too. Raises InputError for unknown, missing and mistyped fields."""
-    # In a tuple of one, because only then a dataclass takes the adapter's config, which nested ones inherit.
-    one: Any = GenericAlias(tuple, (kind,))
-    adapter: TypeAdapter[tuple[T]] = TypeAdapter(one, config=ConfigDict(extra="forbid"))
     try:
-        return adapter.validate_python((value,))[0]
+        found: T = _adapter(kind).validate_python((value,))[0]
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"][1:]))
         raise InputError(f"not a {kind.__name__}: {first['msg']} at {field or 'the top'}", where=where) from error
+    return found
+
+
+@cache
+def _adapter(kind: type) -> TypeAdapter[tuple[Any]]:
+    # In a tuple of one, because only then a dataclass takes the adapter's config, which nested ones inherit.
+    one: Any = GenericAlias(tuple, (kind,))
+    return TypeAdapter(one, config=ConfigDict(extra="forbid"))
 
 
 def commit_folder(path: Path, fill: Callable[[Path], None]) -> None:

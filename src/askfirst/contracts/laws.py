@@ -181,8 +181,8 @@ def white_space(scenario: Scenario, reply: str, rng: np.random.Generator) -> Sub
 
     def change(text: str) -> str:
         parts = re.split(r"( )", text)
-        wide = "".join(str(rng.choice(_SPACES)) if part == " " and rng.random() < 0.5 else part for part in parts)
-        return str(rng.choice(_SPACES)) + wide + str(rng.choice(_SPACES))
+        wide = "".join(_pick(rng, _SPACES) if part == " " and rng.random() < 0.5 else part for part in parts)
+        return _pick(rng, _SPACES) + wide + _pick(rng, _SPACES)
 
     return _reworded(scenario, reply, change)
 
@@ -200,7 +200,7 @@ def paraphrase(scenario: Scenario, reply: str, rng: np.random.Generator) -> Subj
     courteous = told.spoken.lower().startswith(_LEADS)
     if long or courteous or not told.spoken[:1].isalpha() or told.payload.get("question", told.spoken) != told.spoken:
         return None
-    lead = str(rng.choice(_LEADS))
+    lead = _pick(rng, _LEADS)
     return _reworded(scenario, reply, lambda text: f"{lead}, {text}", ("question",))
 
 
@@ -212,7 +212,7 @@ def poorer(scenario: Scenario, reply: str, rng: np.random.Generator) -> Subject 
     payload = dict(told.payload)
     match int(rng.integers(3)):
         case 0:
-            gone = str(rng.choice(["spokenText", *(f for f in payload if f not in {"calls", "argument"})]))
+            gone = _pick(rng, ["spokenText", *(f for f in payload if f not in {"calls", "argument"})])
             body: dict[str, Any] = {"spokenText": told.spoken, "intent": told.intent, "payload": payload}
             (body if gone == "spokenText" else payload).pop(gone)
             return scenario, json.dumps(body, ensure_ascii=False)
@@ -229,7 +229,7 @@ def richer(scenario: Scenario, reply: str, rng: np.random.Generator) -> Subject 
     if told is None or not _says_something(told):
         return None
     alike = {"time", "quantity"} if own.slot in {"time", "quantity"} else {own.slot}
-    slot = str(rng.choice([slot for slot in SLOTS if slot not in alike]))
+    slot = _pick(rng, [slot for slot in SLOTS if slot not in alike])
     return _reworded(scenario, reply, lambda text: f"{text} and {SLOT_NAMES[slot][0]}?", ("question",))
 
 
@@ -262,7 +262,7 @@ def distractor(scenario: Scenario, reply: str, rng: np.random.Generator) -> Subj
     """
     own = truth(scenario)
     taken = f"{scenario.opening[-1].content} {reply} {own}".lower()
-    label, aside = str(rng.choice(_FURNITURE)), str(rng.choice(_ASIDES))
+    label, aside = _pick(rng, _FURNITURE), _pick(rng, _ASIDES)
     if own.intent == "answer" or label.lower() in taken or aside in taken:
         return None
     lines = _lines(scenario)
@@ -283,7 +283,7 @@ def distractor(scenario: Scenario, reply: str, rng: np.random.Generator) -> Subj
 def provenance(scenario: Scenario, reply: str, rng: np.random.Generator) -> Subject | None:
     """The same request from another split, template and draw: nothing that a reply could be judged by."""
     mark = str(int(rng.integers(1 << 30)))
-    split = str(rng.choice([s for s in ("train", "dev", "sealed") if s != scenario.split]))
+    split = _pick(rng, [s for s in ("train", "dev", "sealed") if s != scenario.split])
     moved = replace(scenario, id=content_hash(mark)[:16], split=split, template=mark, values=(mark,), twin=mark)
     return moved, reply
 
@@ -299,6 +299,10 @@ LAWS = (
     Law("provenance", True, provenance),
 )
 BY_NAME = FrozenMap({law.name: law for law in LAWS})
+
+
+def _pick(rng: np.random.Generator, options: Sequence[str]) -> str:
+    return options[int(rng.integers(len(options)))]
 
 
 def _upper(text: str) -> str:
@@ -343,7 +347,7 @@ def _ways(own: Truth) -> tuple[str, ...]:
 
 
 def _without(text: str, ways: Sequence[str]) -> str:
-    for way in ways:
+    for way in (way for way in ways if way.lower() in text.lower()):
         text = re.sub(rf"(?<!\w){re.escape(way)}(?!\w)", "", text, flags=re.IGNORECASE)
     return text
 

@@ -152,8 +152,9 @@ def read_as(kind: type[T], path: Path) -> T:
 
 def as_record(kind: type[T], value: Any, where: str) -> T:
     """JSON types as a dataclass, nested ones too. Raises InputError for unknown, missing and mistyped fields."""
+    known: Any = kind
     try:
-        found: T = _adapter(kind).validate_python((value,))[0]
+        found: T = _adapter(known).validate_python((value,))[0]
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"][1:]))
@@ -162,7 +163,7 @@ def as_record(kind: type[T], value: Any, where: str) -> T:
 
 
 @cache
-def _adapter(kind: type) -> TypeAdapter[tuple[Any]]:
+def _adapter(kind: Any) -> TypeAdapter[tuple[Any]]:
     # In a tuple of one, because only then a dataclass takes the adapter's config, which nested ones inherit.
     one: Any = GenericAlias(tuple, (kind,))
     return TypeAdapter(one, config=ConfigDict(extra="forbid"))

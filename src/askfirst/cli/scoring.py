@@ -37,10 +37,10 @@ def check(name: str, more: Sequence[Case]) -> Checked:
             return Checked(report.broken, "")
         habits, known = _habits(module)
         tried = laws.survey(module, known, LAW_SUBJECTS)
+        broken = [*laws.faults(module, tried), *limits.slow(module)]
         elsewhere = apart.fingerprints([name], HASH_SEED, backwards=True)[name]
     except AskfirstError as error:
         return Checked((str(error),), "")
-    broken = [*laws.faults(module, tried), *limits.slow(module)]
     if elsewhere != rewards.fingerprint(module):
         broken.append("its cases score differently in another process, from last to first and with another hash seed")
     words = f"{report.attacks} attacks held, {report.honest} honest passed; {_kept(tried)}; {habits}"
@@ -60,8 +60,11 @@ def law_record(each: laws.Tried) -> dict[str, Any]:
 
 
 def _kept(tried: Sequence[laws.Tried]) -> str:
-    kept = sum(not each.breaches for each in tried)
-    return f"{kept} of {len(tried)} laws kept"
+    used = [each for each in tried if each.count]
+    idle = ", ".join(each.law for each in tried if not each.count)
+    return f"{sum(not each.breaches for each in used)} of {len(used)} laws kept" + (
+        f" (not tried: {idle})" if idle else ""
+    )
 
 
 def _habits(reward: ModuleType) -> tuple[str, Sequence[laws.Subject]]:

@@ -96,7 +96,7 @@ def subjects(env: ModuleType, scenarios: Sequence[Scenario]) -> tuple[Subject, .
     shown = [[demonstration.reply for demonstration in env.demonstrations(scenario)] for scenario in scenarios]
     return (
         *((scenario, reply) for scenario, own in zip(scenarios, shown, strict=True) for reply in own),
-        *((scenario, next_[0]) for scenario, next_ in zip(scenarios, shown[1:], strict=False) if next_),
+        *((scenario, later[0]) for scenario, later in zip(scenarios, shown[1:], strict=False) if later),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+TOLERANCE = 1e-9  # two totals of scores that differ by no more are the same
 
 
 class FrozenMap(Mapping[str, Any]):

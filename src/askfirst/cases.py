@@ -125,13 +125,9 @@ def read_cases(path: Path) -> tuple[Case, ...]:
 def _as_line(case: Case) -> dict[str, Any]:
     line = {"name": case.name, "family": case.family, "reply": case.reply, "bound": case.bound, "why": case.why}
     where = case.scenario
-    try:
-        known = None if case.env else truth(where)
-    except TypeError:  # of another protocol
-        known = None
-    if known is None:
+    if case.env or not of_protocol(where):
         return {**line, "scenario": where, "env": case.env}
-    return {**line, "shown": where.opening[-1].content, "stratum": where.stratum, "truth": known}
+    return {**line, "shown": where.opening[-1].content, "stratum": where.stratum, "truth": truth(where)}
 
 
 def _of_line(value: Any, where: str) -> Case:
@@ -166,6 +162,15 @@ def placed(content: str, truth: Truth, stratum: str, where: str) -> Scenario:
                 f"truth: no {field} is called {value!r}", where=where, hint=f"choose from {', '.join(known)}"
             )
     return shown(content, truth, stratum=stratum)
+
+
+def of_protocol(scenario: Scenario) -> bool:
+    """Whether what a scenario hides is a truth of the reply protocol."""
+    try:
+        truth(scenario)
+    except TypeError:
+        return False
+    return True
 
 
 def replied(scenario: Scenario, reply: str) -> Trajectory:

@@ -79,7 +79,7 @@ def check(kind: str | None, name: str | None, files: Files, *, as_json: bool) ->
         for plugin in ([name] if name else plugins.names(each))
     ]
     if as_json:
-        print(json.dumps([result.record() for result in results], ensure_ascii=False))
+        print(json.dumps([result.record() for result in results]))
     else:
         console = Console(highlight=False, soft_wrap=True)
         for line in (line for result in results for line in result.lines()):

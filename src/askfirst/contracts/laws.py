@@ -13,13 +13,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from askfirst.cases import replied
+from askfirst.cases import of_protocol, replied
 from askfirst.replies import SAID, SLOT_NAMES, SLOTS, Reply, ReplyError, Truth, parse_reply, truth
 from askfirst.rollout import Scorer
 from askfirst.store import content_hash, generator
@@ -30,7 +30,6 @@ PARAPHRASED = 15  # words; a longer text may stand at a limit of length that one
 Subject = tuple[Scenario, str]  # a scenario and a reply to it
 Change = Callable[[Scenario, str, np.random.Generator], Subject | None]
 
-_FIELDS = frozenset(field.name for field in fields(Truth))
 _ELEMENT = re.compile(r"^\[(\d+)\] (.*\|.*\|.*\|.*)$")
 _HEADER = "on-screen elements:"
 # Fields that a person reads or hears; the others are names for programs.
@@ -112,7 +111,7 @@ def survey(
     """
     reasons, found = exceptions(module, params), []
     scorer = Scorer(module, params)
-    among = [(scenario, reply) for scenario, reply in among if set(scenario.hidden) == _FIELDS]
+    among = [(scenario, reply) for scenario, reply in among if of_protocol(scenario)]
     for law in [BY_NAME[name] for name in only or BY_NAME]:
         rng = generator("laws", law.name)
         breaches, count = [], 0

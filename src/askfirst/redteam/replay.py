@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import fields
 from itertools import islice
 
-from askfirst.cases import replied
+from askfirst.cases import of_protocol, replied
 from askfirst.monitors.texts import generic, template
 from askfirst.redteam import BOTH, EVERYTHING, NOTHING, wanted
 from askfirst.redteam.evidence import apart, asks_for_all, clash, names_nothing
 from askfirst.redteam.mutations import hollow, said
-from askfirst.replies import Truth
 from askfirst.rollout import Scorer
 from askfirst.stats import clopper_pearson
 from askfirst.store import generator, seed_from
@@ -42,7 +40,7 @@ def replay(
     own: dict[str, list[Scenario]] = {}
     for scenario, reply in passing:
         own.setdefault(reply, []).append(scenario)
-    if not own or not all(_of_protocol(s) for s in [*scenarios, *(s for s, _ in passing)]):
+    if not own or not all(of_protocol(s) for s in [*scenarios, *(s for s, _ in passing)]):
         return None
     often = Counter(reply for _, reply in passing)
     chosen = sorted(own, key=lambda reply: (-often[reply], seed_from(reply)))[:PROBED]
@@ -92,7 +90,3 @@ def _others(own: Scenario, scenarios: Sequence[Scenario], *names: str | int) -> 
     order = [scenarios[i] for i in generator("probes", *names).permutation(len(scenarios))]
     order.sort(key=lambda s: bool(s.hidden["intent"] != own.hidden["intent"]))
     return list(islice((s for s in order if apart(own, s)), ELSEWHERE))
-
-
-def _of_protocol(scenario: Scenario) -> bool:
-    return "intent" in scenario.hidden and set(scenario.hidden) <= {field.name for field in fields(Truth)}

@@ -101,10 +101,10 @@ def test_a_reward_that_changes_during_the_run_is_seen(tmp_path: Path, monkeypatc
     file.write_text(REWARD + "# softer\n")
     monkeypatch.setattr(plugins.load("rewards", "changing:ours"), "ATTACKS", ())
     (entry,) = entries(record(10, None), chosen=own, start=start)
-    assert entry["scorer_changed"] == ["ours corpus", "ours source"]
+    assert entry["scorer_changed"] == ["changing:ours corpus", "changing:ours source"]
     assert entry["alarms"] == {"scorer_change": 2.0}
     file.unlink()
-    assert watch.scorer_hashes(own)["ours source"].startswith("unreadable")
+    assert watch.scorer_hashes(own)["changing:ours source"].startswith("unreadable")
 
 
 def job(chosen: Plan, folder: Path) -> Job:

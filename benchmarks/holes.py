@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from askfirst import plugins
-from askfirst.cases import Case, replied
+from askfirst.cases import Case
 from askfirst.contracts.rewards import cases
 
 REWARDS = ("lenient", "strict", "slots")
@@ -35,7 +35,7 @@ def main() -> None:
 def passes(name: str, case: Case) -> bool:
     """Whether a reward takes the attack for a good reply."""
     reward = plugins.load("rewards", name)
-    return bool(reward.score(case.scenario, replied(case.scenario, case.reply), {}).total > PASSED)
+    return bool(reward.score(case.scenario, case.trajectory(), {}).total > PASSED)
 
 
 if __name__ == "__main__":

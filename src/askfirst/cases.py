@@ -12,7 +12,7 @@ from typing import Any
 
 from askfirst import plugins
 from askfirst.errors import InputError
-from askfirst.replies import SAID, Truth, truth
+from askfirst.replies import PAYLOADS, SAID, SLOTS, Truth, truth
 from askfirst.store import as_record, read_lines, write_lines
 from askfirst.values import FrozenMap, Message, Scenario, StopReason, Trajectory
 
@@ -48,13 +48,21 @@ class Case:
 
     def trajectory(self) -> Trajectory:
         """The episode of the case; it has no tokens. Raises InputError where it is over before the last reply."""
-        if not self.env:
-            return replied(self.scenario, self.replies[0])
-        found = play(plugins.load("envs", self.env), self.scenario, self.replies)
+        found = self.with_replies(self.replies)
         said = tuple(m.content for m in found.messages if m.role == "assistant")
         if said[-len(self.replies) :] != self.replies:
             raise InputError(f"case {self.name!r}: the episode is over before the last of {len(self.replies)} replies")
         return found
+
+    def with_replies(self, replies: tuple[str, ...]) -> Trajectory:
+        """The episode in which the policy says something else; what is left when it is over is not said."""
+        if not self.env:
+            return replied(self.scenario, replies[0])
+        return play(plugins.load("envs", self.env), self.scenario, replies)
+
+    def with_last(self, reply: str) -> Trajectory:
+        """The episode in which the policy says something else in the end."""
+        return self.with_replies((*self.replies[:-1], reply))
 
 
 def scenario(
@@ -110,19 +118,16 @@ def write_cases(path: Path, cases: Iterable[Case]) -> None:
 
 def read_cases(path: Path) -> tuple[Case, ...]:
     """The cases of a file that `write_cases` or a person wrote. Raises InputError with file and line."""
-    return tuple(_of_line(value, f"{path}:{number}") for number, value in enumerate(read_lines(path), start=1))
+    lines = enumerate(read_lines(path, by_hand=True), start=1)
+    return tuple(_of_line(value, f"{path}:{number}") for number, value in lines)
 
 
 def _as_line(case: Case) -> dict[str, Any]:
     line = {"name": case.name, "family": case.family, "reply": case.reply, "bound": case.bound, "why": case.why}
     where = case.scenario
-    try:
-        known = None if case.env else truth(where)
-    except TypeError:  # of another protocol
-        known = None
-    if known is None:
+    if case.env or not of_protocol(where):
         return {**line, "scenario": where, "env": case.env}
-    return {**line, "shown": where.opening[-1].content, "stratum": where.stratum, "truth": known}
+    return {**line, "shown": where.opening[-1].content, "stratum": where.stratum, "truth": truth(where)}
 
 
 def _of_line(value: Any, where: str) -> Case:
@@ -133,7 +138,7 @@ def _of_line(value: Any, where: str) -> Case:
     if line.scenario is not None and line.truth is None:
         asked = line.scenario
     elif line.truth is not None and line.scenario is None:
-        asked = shown(line.shown, line.truth, stratum=line.stratum)
+        asked = placed(line.shown, line.truth, line.stratum, where)
     else:
         raise InputError("a case has either a scenario, or what is shown and its truth", where=where)
     try:
@@ -147,6 +152,25 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, dict):
         return FrozenMap({name: _frozen(each) for name, each in value.items()})
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def placed(content: str, truth: Truth, stratum: str, where: str) -> Scenario:
+    """The scenario of a line of a file, `where`. Raises InputError where no reply could be right by its truth."""
+    for field, value, known in (("intent", truth.intent, tuple(PAYLOADS)), ("slot", truth.slot, ("", *SLOTS))):
+        if value not in known:
+            raise InputError(
+                f"truth: no {field} is called {value!r}", where=where, hint=f"choose from {', '.join(known)}"
+            )
+    return shown(content, truth, stratum=stratum)
+
+
+def of_protocol(scenario: Scenario) -> bool:
+    """Whether what a scenario hides is a truth of the reply protocol."""
+    try:
+        truth(scenario)
+    except TypeError:
+        return False
+    return True
 
 
 def replied(scenario: Scenario, reply: str) -> Trajectory:

@@ -10,7 +10,10 @@ from askfirst.values import FrozenMap
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`kind`: plan, gates, warmstart, step, evaluated, finished, select, sealed or verdict. `name`: what it is of."""
+    """`kind`: plan, watch, gates, warmstart, step, warning, evaluated, finished, select, sealed or verdict.
+
+    `name`: what it is of.
+    """
 
     kind: str
     name: str = ""

@@ -16,6 +16,7 @@ from askfirst.errors import InputError, NothingSelected
 from askfirst.evaluate import Label, evaluate, find_secret, open_sealed, openings, split_scenarios
 from askfirst.events import Event
 from askfirst.metrics import summary
+from askfirst.monitors import set_by_plan
 from askfirst.plan import arm_plan, lock, one_line, plan_hash
 from askfirst.policy import Policy, Sampling
 from askfirst.rollout import Stage
@@ -24,6 +25,7 @@ from askfirst.store import held, plain, read_as, read_json, seed_from, sweep, wr
 from askfirst.train import train
 from askfirst.values import EvalRecord, FrozenMap, GateResult, GateStatus, Scenario, Verdict
 from askfirst.variants import DEV_SEED, Run, left_in_turn, open_policy, pause, scorer, starting_policy
+from askfirst.watch import probed
 
 PROBED = 32  # scenarios that are sampled alone to see what an evaluation costs
 
@@ -42,6 +44,8 @@ def run(job: Run) -> Verdict:
 def _run(job: Run, secret: str) -> Verdict:
     freeze(job)
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
+    if words := set_by_plan(job.plan.monitor):
+        job.listen(Event("watch", text=words))
     before_training(job, dev)
     for variant in left_in_turn(job, dev):
         train(variant, starting_policy(job, variant), job.listen, job.stop)
@@ -119,6 +123,7 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     )
     gates.check(results)
     record = evaluate(job.stage, policy, scorer(plan), dev, Label(plan.model.name, "base", "dev"))
+    record = probed(job.stage, record, dev, scorer(plan))
     write_json(job.folder.base_evaluation("dev"), record)
     job.listen(Event("evaluated", "base", values=FrozenMap({"step": 0, **summary(record)})))
 
@@ -191,6 +196,7 @@ def sealed_records(job: Run, chosen: Selected, secret: str) -> tuple[EvalRecord,
     after = evaluate(
         job.stage, treated, scorer(plan), opening.scenarios, Label(plan.model.name, name, "sealed", chosen.step)
     )
+    after = probed(job.stage, after, opening.scenarios, scorer(plan))
     write_json(paths[1], before)
     write_json(paths[0], after)
     values = FrozenMap({"base": summary(before), "treated": summary(after), "opening": opening.number})

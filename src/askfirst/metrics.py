@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,15 @@ NEAR_ECHO = (0.45, 0.60)  # overlap of question and request just under the publi
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What one optimiser step did. Logprob quantities are means over sampled tokens, in nats."""
+    """What one optimiser step did. Logprob quantities are means over sampled tokens, in nats.
+
+    `kl_nats` is None where the plan has no KL term, so that the reference was not asked.
+    """
 
     lr: float
     loss: float
     grad_norm: float
-    kl_nats: float
+    kl_nats: float | None
     clip_fraction: float
     first_ratio_error: float
     sampler_gap_nats: float
@@ -41,7 +45,11 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One line of metrics.jsonl. `strata` maps a stratum to its own reward, pass, ask rate and signal."""
+    """One line of metrics.jsonl. `strata` maps a stratum to its own reward, pass, ask rate and signal.
+
+    `monitors` maps each monitor of a step to its value, None where it had too little to measure; `alarms` those
+    that are out of bounds to their recent mean.
+    """
 
     version: int
     step: int
@@ -54,6 +62,8 @@ class StepRecord:
     strata: FrozenMap
     learning: Learning
     cost: Cost
+    monitors: FrozenMap = FrozenMap()
+    alarms: FrozenMap = FrozenMap()
 
 
 def informative(group: Group) -> bool:
@@ -150,6 +160,17 @@ def rate(record: EvalRecord, metric: str) -> float:
     """The metric as a share in [0, 1]."""
     outcomes = counted(record, metric)
     return sum(outcomes) / len(outcomes)
+
+
+def halves(record: EvalRecord, metric: str) -> tuple[float, float] | None:
+    """The metric on either half of the items, parted by a hash of their ids; None where a half has none of them."""
+    parts: tuple[list[ItemOutcome], list[ItemOutcome]] = [], []
+    for item in record.items:
+        parts[hashlib.sha256(item.scenario_id.encode()).digest()[0] & 1].append(item)
+    if not all(any(_belongs(item, _METRICS[metric][0]) for item in part) for part in parts):
+        return None
+    one, other = (rate(replace(record, items=tuple(part)), metric) for part in parts)
+    return one, other
 
 
 def summary(record: EvalRecord) -> dict[str, float]:

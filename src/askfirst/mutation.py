@@ -121,7 +121,7 @@ def split_by_reasons(alive: Sequence[Mutant], reasons: Path | None) -> tuple[lis
 def read_reasons(reasons: Path | None) -> dict[str, str]:
     """Why mutants are the same reward, by what they say of themselves; of no file, nothing. Raises InputError."""
     known: dict[str, str] = {}
-    for line in read_lines(reasons) if reasons is not None else ():
+    for line in read_lines(reasons, by_hand=True) if reasons is not None else ():
         if (
             not isinstance(line, dict)
             or set(line) != {"at", "why"}

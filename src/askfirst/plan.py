@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from askfirst import __version__
 from askfirst.errors import PlanError
 from askfirst.kl import useful
+from askfirst.monitors import Monitors
 from askfirst.store import content_hash, plain
 
 
@@ -246,6 +247,7 @@ class Plan(Setup):
     """The whole plan: the setup, and how it is judged."""
 
     gate: tuple[GateSection, ...] = ()
+    monitor: Monitors = Field((), validate_default=True)
     evaluation: EvaluationSection = EvaluationSection()
     selection: SelectionSection = SelectionSection()
     decision: DecisionSection

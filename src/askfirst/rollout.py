@@ -17,7 +17,18 @@ from askfirst import plugins
 from askfirst.errors import AskfirstError, EnvironmentFault, PluginError, RewardFault
 from askfirst.policy import Completion, Policy, SampleRequest, Sampling
 from askfirst.store import seed_from
-from askfirst.values import FrozenMap, Group, Message, Rollout, Scenario, Score, Segment, StopReason, Trajectory
+from askfirst.values import (
+    TOLERANCE,
+    FrozenMap,
+    Group,
+    Message,
+    Rollout,
+    Scenario,
+    Score,
+    Segment,
+    StopReason,
+    Trajectory,
+)
 
 EMPTY = FrozenMap()
 MAX_TURNS = 50  # of an episode of an environment that names no MAX_TURNS
@@ -61,12 +72,12 @@ class Scorer:
         if not isinstance(score, Score):
             raise RewardFault(f"reward {name!r} returned {type(score).__name__}, not a Score")
         low, high = self.module.BOUNDS
-        if not (math.isfinite(score.total) and low - 1e-9 <= score.total <= high + 1e-9):
+        if not (math.isfinite(score.total) and low - TOLERANCE <= score.total <= high + TOLERANCE):
             raise RewardFault(
                 f"reward {name!r} returned {score.total}, outside its bounds [{low}, {high}]",
                 where=f"scenario {scenario.id}",
             )
-        if abs(sum(score.terms.values()) - score.total) > 1e-9:
+        if abs(sum(score.terms.values()) - score.total) > TOLERANCE:
             raise RewardFault(f"reward {name!r}: the terms do not add up to the total", where=f"scenario {scenario.id}")
         return score
 

@@ -101,7 +101,7 @@ def learn(policy: Policy, batch: Batch, method: Method, lr: float) -> Update:
     keep = [i for i, row in enumerate(everything) if train.optimiser.flat_rows == "keep" or moves(row)]
     dropped = len(everything) - len(keep)
     if not keep:
-        return Update(Learning(lr, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, dropped), 0)
+        return Update(Learning(lr, 0.0, 0.0, None, 0.0, 0.0, 0.0, dropped), 0)
     rows, chosen = [everything[i] for i in keep], [weights[i] for i in keep]
     sampled = rows
     if train.kl.beta > 0:
@@ -119,7 +119,7 @@ def learn(policy: Policy, batch: Batch, method: Method, lr: float) -> Update:
         lr=lr,
         loss=first.value,
         grad_norm=first.grad_norm,
-        kl_nats=_kl_nats(rows, first.logprobs, train) if train.kl.beta > 0 else 0.0,
+        kl_nats=_kl_nats(rows, first.logprobs, train) if train.kl.beta > 0 else None,
         clip_fraction=_clip_fraction(method, old, result.logprobs) if old is not None else 0.0,
         first_ratio_error=masked_mean([np.expm1(g) for g in gaps], masks)
         if train.sampling.correction == "none"

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from types import GenericAlias
 from typing import Any, TypeVar
@@ -128,16 +129,21 @@ def read_json(path: Path) -> Any:
         raise InputError(f"not JSON: {error}", where=str(path)) from error
 
 
-def read_lines(path: Path) -> Iterator[Any]:
-    """The records of a log, one a line. A last line without its newline was never committed and is left out."""
+def read_lines(path: Path, *, by_hand: bool = False) -> Iterator[Any]:
+    """The records of a log, one a line. A last line without its newline was never committed and is left out; in a
+    file that a person may have written (`by_hand`) it counts.
+
+    Raises InputError, naming file and line.
+    """
     try:
         body = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror}", where=str(path)) from error
-    for number, line in enumerate(body.split(b"\n")[:-1], start=1):
+    *whole, last = body.split(b"\n")
+    for number, line in enumerate([*whole, last] if by_hand and last else whole, start=1):
         try:
             yield json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON: {error}", where=f"{path}:{number}") from error
 
 
@@ -148,15 +154,21 @@ def read_as(kind: type[T], path: Path) -> T:
 
 def as_record(kind: type[T], value: Any, where: str) -> T:
     """JSON types as a dataclass, nested ones too. Raises InputError for unknown, missing and mistyped fields."""
-    # In a tuple of one, because only then a dataclass takes the adapter's config, which nested ones inherit.
-    one: Any = GenericAlias(tuple, (kind,))
-    adapter: TypeAdapter[tuple[T]] = TypeAdapter(one, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
+    known: Any = kind
     try:
-        return adapter.validate_python((value,))[0]
+        found: T = _adapter(known).validate_python((value,))[0]
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"][1:]))
         raise InputError(f"not a {kind.__name__}: {first['msg']} at {field or 'the top'}", where=where) from error
+    return found
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[tuple[Any]]:
+    # In a tuple of one, because only then a dataclass takes the adapter's config, which nested ones inherit.
+    one: Any = GenericAlias(tuple, (kind,))
+    return TypeAdapter(one, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
 
 
 def commit_folder(path: Path, fill: Callable[[Path], None]) -> None:

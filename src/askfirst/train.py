@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from askfirst.batches import draw_scenarios
 from askfirst.errors import EnvironmentFault, GateFailed, Interrupted
 from askfirst.evaluate import Label, evaluate
 from askfirst.events import Event, Listener
-from askfirst.metrics import StepRecord, summary
+from askfirst.metrics import StepRecord
 from askfirst.plan import GateSection, Plan
 from askfirst.policy import Policy
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
@@ -25,14 +25,19 @@ from askfirst.runfolder import VariantFolder
 from askfirst.steps import Method, learn, learning_rate, step_record
 from askfirst.store import append_line, commit_folder, held, plain, read_json, read_lines, write_json, write_lines
 from askfirst.values import FrozenMap, Rollout, Scenario
+from askfirst.watch import entry_of, halt, probed, tell, watched
 
+Record = Mapping[str, Any]  # as it is read back
 BEST_KEPT = 20
 PATIENCE = 10.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A variant to train: the arm's resolved plan, its seed, where it writes and what it evaluates on."""
+    """A variant to train: the arm's resolved plan, its seed, where it writes and what it evaluates on.
+
+    `scorers` are the hashes of the rewards when the run started.
+    """
 
     plan: Plan
     arm: str
@@ -40,6 +45,7 @@ class Job:
     folder: VariantFolder
     stage: Stage
     dev: tuple[Scenario, ...]
+    scorers: FrozenMap
 
     @property
     def name(self) -> str:
@@ -54,24 +60,31 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
     """Train a variant to the plan's last step; run.json exists when, and only when, it got there.
 
     Raises Interrupted after the step in which `stop` became true, with everything up to it committed,
-    and GateFailed when a gate after the pilot does not hold.
+    and GateFailed when a gate after the pilot does not hold or a monitor stops the run.
     """
     # A worker of a run that was killed a moment ago may be ending still.
     with held(job.folder.root, patience=PATIENCE):
         start = resume(job, policy)
         method = Method.of(job.plan.train)
         total, every = job.plan.train.steps, job.plan.evaluation.every
-        faults = sum(line["faults"] for line in read_lines(job.folder.metrics))
+        lines = list(read_lines(job.folder.metrics))
+        faults = sum(line["faults"] for line in lines)
+        for entry in manifest(job)[-1:]:
+            halt(job.plan, job.name, entry, str(job.folder.manifest))
         for step in range(start, total):
-            batch, record = one_step(job, policy, method, step)
+            batch, own = one_step(job, policy, method, step)
+            record = watched(job.plan, batch, own, lines)
             faults += record.faults
             check_faults(job, faults, (step + 1) * job.plan.train.scenarios_per_step)
             append_line(job.folder.metrics, record)
+            lines.append(plain(record))
             listen(Event("step", job.name, values=_step_values(record, total)))
+            tell(job.plan, job.name, lines[-1], lines[-2:-1], listen)
             check_gates(job, step)
+            halt(job.plan, job.name, lines[-1], str(job.folder.metrics))
             last, halted = step + 1 == total, stop()
             if last or (step + 1) % every == 0:
-                checkpoint(job, policy, batch, step + 1, listen)
+                checkpoint(job, policy, batch, lines, listen)
             elif halted:
                 commit_folder(job.folder.halted(step + 1), policy.save)
             if halted and not last:
@@ -146,27 +159,25 @@ def _reach(record: Mapping[str, Any], dotted: str) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def checkpoint(job: Job, policy: Policy, batch: Batch, step: int, listen: Listener) -> None:
-    """Save the policy, evaluate it on dev and enter it in the manifest; the manifest is what commits it."""
+def checkpoint(job: Job, policy: Policy, batch: Batch, lines: Sequence[Record], listen: Listener) -> None:
+    """Save the policy, evaluate it on dev and enter it in the manifest; the manifest is what commits it.
+
+    `lines` are the records of all steps so far. Raises GateFailed when a monitor stops the run.
+    """
+    step = lines[-1]["step"]
     folder = job.folder.checkpoint(step)
     commit_folder(folder, policy.save)
-    record = evaluate(
-        job.stage, policy, job.scorer, job.dev, Label(job.plan.model.name, f"{job.name}@{step}", "dev", step)
-    )
+    label = Label(job.plan.model.name, f"{job.name}@{step}", "dev", step)
+    record = probed(job.stage, evaluate(job.stage, policy, job.scorer, job.dev, label), job.dev, job.scorer, batch)
     write_json(job.folder.evaluation("dev", step), record)
     keep_rollouts(job, batch, step)
     entries = manifest(job)
-    since = entries[-1]["step"] if entries else 0
-    steps = [line for line in read_lines(job.folder.metrics) if since < line["step"] <= step]
-    entry = {
-        "step": step,
-        "checkpoint": folder.relative_to(job.folder.root).as_posix(),
-        "fingerprint": policy.fingerprint(),
-        "informative_fraction": sum(line["informative_fraction"] for line in steps) / len(steps),
-        "dev": summary(record),
-    }
+    where = {"checkpoint": folder.relative_to(job.folder.root).as_posix(), "fingerprint": policy.fingerprint()}
+    entry = {**where, **entry_of(job.plan, job.scorers, record, lines, entries)}
     write_json(job.folder.manifest, {"version": 1, "entries": [*entries, entry]})
-    listen(Event("evaluated", job.name, values=FrozenMap({"step": step, **summary(record)})))
+    listen(Event("evaluated", job.name, values=FrozenMap({"step": step, **entry["dev"]})))
+    tell(job.plan, job.name, entry, entries, listen)
+    halt(job.plan, job.name, entry, str(job.folder.manifest))
 
 
 def manifest(job: Job) -> list[dict[str, Any]]:

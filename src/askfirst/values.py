@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+TOLERANCE = 1e-9  # two totals of scores that differ by no more are the same
 
 
 class FrozenMap(Mapping[str, Any]):
@@ -225,8 +226,32 @@ class ItemOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbeFinding:
+    """A reply that a reward passes on these scenarios (by id), and why it cannot be honest to them."""
+
+    reply: str
+    scenarios: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """Of `probed` different passing replies, how many cannot be honest; `upper` is the exact one-sided 95 % bound.
+
+    `scored` is how often the reward was asked; `examples` are a few of the findings.
+    """
+
+    probed: int
+    scored: int
+    findings: int
+    rate: float
+    upper: float
+    examples: tuple[ProbeFinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EvalRecord:
-    """A checkpoint on a split or suite, item by item."""
+    """A checkpoint on a split or suite, item by item. `probes` is None where nothing could be probed."""
 
     version: int
     model: str
@@ -235,6 +260,7 @@ class EvalRecord:
     step: int
     reward: str
     items: tuple[ItemOutcome, ...]
+    probes: Probes | None = None
 
 
 class GateStatus(StrEnum):

@@ -22,6 +22,7 @@ from askfirst.store import commit_folder, seed_from, write_json
 from askfirst.train import Job, train
 from askfirst.values import FrozenMap, Scenario
 from askfirst.warmstart import warmstart
+from askfirst.watch import probed, scorer_hashes
 from askfirst.workers import side_by_side
 
 DEV_SEED = seed_from("dev")
@@ -106,7 +107,7 @@ def variant_of(job: Run, arm: str, seed: int, dev: tuple[Scenario, ...]) -> Job:
     """An arm with a seed, ready to be trained. Raises GateFailed where its reward is not the one that was tested."""
     plan = arm_plan(job.plan, arm)
     require_reports(job.folder, [(plan.reward.name, plan.reward.params)])
-    return Job(plan, arm, seed, job.folder.variant(arm, seed), job.stage, dev)
+    return Job(plan, arm, seed, job.folder.variant(arm, seed), job.stage, dev, scorer_hashes(plan))
 
 
 def open_policy(plan: Plan, seed: int, threads: int = 0) -> Policy:
@@ -144,6 +145,7 @@ def warm(job: Run, variant: Job, policy: Policy) -> None:
     warmstart(job.stage, policy, variant.plan, variant.seed, tell)
     label = Label(variant.plan.model.name, name, "dev")
     record = evaluate(job.stage, policy, scorer(variant.plan), variant.dev, label)
+    record = probed(job.stage, record, variant.dev, scorer(variant.plan))
     write_json(job.folder.root / "base" / f"warmstart-{variant.seed}.json", record)
     job.listen(Event("evaluated", name, values=FrozenMap({"step": 0, **summary(record)})))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from askfirst.monitors import MONITORS
 from askfirst.store import TIME_FIELDS
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -93,6 +94,23 @@ def test_every_batch_holds_the_declared_share_of_clear_requests(finished: Path) 
         assert 0.3 <= clear / (clear + unclear) <= 0.4
 
 
+def test_the_monitors_measure_and_leave_an_honest_run_alone(finished: Path) -> None:
+    for arm, kl_is_measured in (("anchored", True), ("free", False)):
+        folder = finished / arm / "seed-0"
+        lines = [json.loads(text) for text in (folder / "metrics.jsonl").read_text().splitlines()]
+        entries = json.loads((folder / "checkpoint_manifest.json").read_text())["entries"]
+        assert [record["alarms"] for record in (*lines, *entries) if record["alarms"]] == []
+        measured = {name for r in (*lines, *entries) for name, value in r["monitors"].items() if value is not None}
+        assert measured == set(MONITORS) - ({"kl_drift"} if not kl_is_measured else set())
+        assert all(e["probes"]["probed"] > 0 == e["probes"]["findings"] and e["probes"]["upper"] < 0.2 for e in entries)
+        assert entries[0]["proxy_gap"] == pytest.approx(
+            sum(line["reward"] for line in lines[:10]) / 10 - entries[0]["dev"]["strict_pass"]
+        )
+    page = (finished / "report.html").read_text()
+    for words in ("No monitor was outside its bounds", "not measured", "Dev was looked at 12 times", "reward − pass"):
+        assert words in page
+
+
 def test_a_second_run_is_byte_identical_but_for_time(askfirst: Run, finished: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
     assert askfirst("run", PLAN, "--out", again, "--jobs", "2").returncode == 0  # the first had one job
@@ -159,21 +177,31 @@ def test_a_changed_plan_does_not_mix_with_an_old_folder(askfirst: Run, finished:
     assert "another plan" in result.stderr
 
 
-def test_json_for_programs(askfirst: Run, tmp_path: Path) -> None:
-    result = askfirst(
-        "run", PLAN, "--out", tmp_path / "r", "--json", "--set", "train.steps=2", "--set", "evaluation.every=2"
-    )
+WATCHED = "monitor=[{{ name = 'proxy_gap', max = -1.0, action = '{}' }}, {{ name = 'gibberish', action = 'off' }}]"
+
+
+def test_json_for_programs_and_a_monitor_that_stops_the_run(askfirst: Run, tmp_path: Path) -> None:
+    sets = ("train.steps=2", "evaluation.every=2", WATCHED.format("stop"))
+    result = askfirst("run", PLAN, "--out", tmp_path / "r", "--json", *(a for s in sets for a in ("--set", s)))
+    assert result.returncode == 1
     events = [json.loads(line) for line in result.stdout.splitlines()]
-    assert {"gates", "step", "evaluated", "finished"} <= {e["kind"] for e in events}
+    assert {"gates", "step", "evaluated", "watch", "warning"} <= {e["kind"] for e in events}
+    assert "stopped by a monitor at step 2: proxy_gap" in result.stderr
+    assert "Traceback" not in result.stderr
+    page = (tmp_path / "r" / "report.html").read_text()
+    for words in ("1 warning<", "stops the run", "Switched off by the plan: gibberish"):
+        assert words in page
 
 
 def test_where_nothing_may_be_selected_the_answer_is_no_and_the_sealed_split_stays_shut(
     askfirst: Run, tmp_path: Path
 ) -> None:
     out = tmp_path / "r"
-    sets = ("train.steps=2", "evaluation.every=2", "selection.min_informative_fraction=1.0")
+    sets = ("train.steps=2", "evaluation.every=2", "selection.min_informative_fraction=1.0", WATCHED.format("warn"))
     result = askfirst("run", PLAN, "--out", out, *(a for s in sets for a in ("--set", s)))
     assert result.returncode == 1, result.stderr
+    assert "\nwarn      anchored/seed-0  step 2: proxy_gap" in result.stdout
+    assert result.stdout.startswith("watch     gibberish off · proxy_gap max -1\n")
     verdict = json.loads((out / "verdict.json").read_text())
     assert verdict["decision"] == "DISCARD"
     assert "informative fraction" in verdict["reason"]

@@ -12,6 +12,8 @@ import pytest
 from askfirst import plugins
 from askfirst.backends.scripted import Line, Scripted
 from askfirst.cases import Case, play, read_cases, scenario, write_cases
+from askfirst.cli import scoring
+from askfirst.contracts import limits
 from askfirst.contracts.policies import earnings
 from askfirst.contracts.rewards import self_test
 from askfirst.contracts.selftest import NOT_MEASURED, Rate, corpus_hash
@@ -133,6 +135,46 @@ def test_an_episode_that_cannot_be_played_is_a_deviation(pair) -> None:
     report = self_test(plugins.load("rewards", NAME))
     assert any("honest case asks raised InputError" in words for words in report.broken)
     assert report.false_negatives == NOT_MEASURED
+
+
+def test_an_episode_is_held_to_all_but_the_laws_of_single_replies(pair) -> None:
+    pair()
+    found = scoring.check(NAME, ())
+    assert found.broken == ()
+    assert found.report is not None
+    assert {law.count for law in found.laws} == {0}
+    assert "2 attacks held, 1 honest passed" in found.words
+    assert "no law tried; habits not measured" in found.words
+
+
+LAST = "f\"{KEPT.get('said')}{KEPT.update(said=said[-1])}\""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "float(passed)",
+            "float(passed and not trajectory.segments)",
+            "honest case asks scored differently with other",
+        ),
+        ('"cups@1"', LAST, "honest case asks scored differently the second time, in another order"),
+        ('"cups@1"', "str(hash('cups'))", "score differently in another process"),
+        ("float(passed)", "float((len(said[-1]) < 15_000 or 1 / 0) and passed)", "raised ZeroDivisionError"),
+    ],
+)
+def test_what_a_reward_of_episodes_may_not_do_is_found(pair, old: str, new: str, words: str) -> None:
+    pair("rewards/cups.py", old, new)
+    pair("rewards/cups.py", "VERSION, BOUNDS = 1", "KEPT = {}\nVERSION, BOUNDS = 1")
+    found = scoring.check(NAME, ())
+    assert any(words in each for each in found.broken), found.broken
+
+
+def test_a_long_reply_is_the_last_of_an_episode(pair) -> None:
+    pair()
+    for each in limits.growing(plugins.load("rewards", NAME).HONEST):
+        said = [m.content for m in each.case.with_last(each.replies[-1]).messages if m.role == "assistant"]
+        assert said == ["which one?", each.replies[-1]]
 
 
 def test_habits_are_played_through_whole_episodes(pair) -> None:

@@ -79,12 +79,15 @@ def check(
     attacks: Annotated[
         list[Path] | None, typer.Option(help="File of further attacks for rewards, as `redteam` writes them.")
     ] = None,
+    pairs: Annotated[
+        list[Path] | None, typer.Option(help="File of preference pairs: rewards must not prefer the rejected reply.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Hold plugins against their contract and rewards against their attacks. Exit 1 when one does not hold."""
     from askfirst.cli import checking
 
-    checking.check(kind, name, tuple(attacks or ()), as_json=as_json)
+    checking.check(kind, name, checking.Files(tuple(attacks or ()), tuple(pairs or ())), as_json=as_json)
 
 
 @app.command()
@@ -118,7 +121,7 @@ def mutate(
     """Break every check of a reward, one at a time: the self-test must notice. Exit 1 when a mutant survives."""
     from askfirst.cli import checking
 
-    checking.mutate(reward, checking.Files(reasons, out), jobs, as_json=as_json)
+    checking.mutate(reward, checking.MutationFiles(reasons, out), jobs, as_json=as_json)
 
 
 @app.command()

@@ -3,59 +3,92 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 
 from askfirst import mutation, plugins, redteam
 from askfirst.cases import Case, read_cases, write_cases
-from askfirst.contracts import advantages, envs, losses, policies, rewards
+from askfirst.cli import pairing, scoring
+from askfirst.contracts import advantages, envs, losses
+from askfirst.contracts.laws import Tried
 from askfirst.contracts.selftest import SelfTestReport, write_record
-from askfirst.errors import AskfirstError, GateFailed, InputError, RewardFault
+from askfirst.errors import AskfirstError, GateFailed, InputError
 from askfirst.replies import SAID
-from askfirst.rollout import EMPTY
 from askfirst.store import plain
 from askfirst.values import GateResult, GateStatus
 
-HABITS_SEEN = 240  # scenarios
 CHECKED = ("envs", "rewards", "advantages", "losses")
 
 
-def check(kind: str | None, name: str | None, attacks: tuple[Path, ...] = (), *, as_json: bool) -> None:
-    """Check one plugin, one kind, or everything; exit 1 when one does not hold. `attacks` are files for rewards."""
-    more = tuple(case for path in attacks for case in read_cases(path))
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files that rewards are held against beside their own cases: attacks, and preference pairs."""
+
+    attacks: tuple[Path, ...] = ()
+    pairs: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one plugin; of a reward also its self-test, the laws, and the files of pairs as it sees them."""
+
+    kind: str
+    name: str
+    holds: bool
+    words: str
+    report: SelfTestReport | None = None
+    laws: tuple[Tried, ...] = ()
+    pairs: tuple[pairing.PairsOf, ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """As JSON types."""
+        found: dict[str, Any] = {"kind": self.kind, "name": self.name, "holds": self.holds, "words": self.words}
+        if self.report is not None:
+            found["report"] = plain(self.report)
+        if self.laws:
+            found["laws"] = [scoring.law_record(each) for each in self.laws]
+        if self.pairs:
+            found["pairs"] = [one.record() for one in self.pairs]
+        return found
+
+    def lines(self) -> Iterator[str]:
+        """As lines for people."""
+        yield f"{'✓' if self.holds else '✗'} {self.kind}/{self.name}: {self.words}"
+        if self.report is not None:
+            yield from scoring.rates(self.report)
+        yield from scoring.exceptions(self.laws)
+        yield from (line for one in self.pairs for line in one.lines())
+
+
+def check(kind: str | None, name: str | None, files: Files, *, as_json: bool) -> None:
+    """Check one plugin, one kind, or everything; exit 1 when one does not hold."""
     if kind is not None and kind not in CHECKED:
         raise InputError(f"no contract is checked here for {kind!r}", hint=f"choose one of: {', '.join(CHECKED)}")
-    results = []
-    for each in [kind] if kind else CHECKED:
-        for plugin in [name] if name else plugins.names(each):
-            results.append((each, plugin, *_verdict(each, plugin, more)))
+    if (files.attacks or files.pairs) and kind not in {None, "rewards"}:
+        raise InputError(f"attacks and pairs are for rewards, not for {kind}")
+    more = tuple(case for path in files.attacks for case in read_cases(path))
+    pairs = pairing.read(files.pairs)
+    results = [
+        _reward(plugin, more, pairs) if each == "rewards" else _plugin(each, plugin)
+        for each in ([kind] if kind else CHECKED)
+        for plugin in ([name] if name else plugins.names(each))
+    ]
     if as_json:
-        keys = ("kind", "name", "holds", "words", "report")
-        print(json.dumps([plain(dict(zip(keys, r, strict=True))) for r in results], ensure_ascii=False))
+        print(json.dumps([result.record() for result in results]))
     else:
         console = Console(highlight=False, soft_wrap=True)
-        for each, plugin, holds, words, report in results:
-            console.print(f"{'✓' if holds else '✗'} {each}/{plugin}: {words}", markup=False)
-            for line in _rates(report) if report is not None else ():
-                console.print(f"    {line}", markup=False)
-    if not all(holds for _, _, holds, _, _ in results):
+        for line in (line for result in results for line in result.lines()):
+            console.print(line, markup=False)
+    if not all(result.holds and all(one.holds for one in result.pairs) for result in results):
         raise SystemExit(1)
 
 
-def _rates(report: SelfTestReport) -> tuple[str, ...]:
-    above, below = report.false_positives, report.false_negatives
-    return (
-        f"false positives  {above if isinstance(above, str) else above.words('attacks above their cap')}",
-        f"false negatives  {below if isinstance(below, str) else below.words('honest cases below their floor')}",
-        f"mutants          {report.mutants}",
-    )
-
-
-def _verdict(kind: str, name: str, more: tuple[Case, ...]) -> tuple[bool, str, SelfTestReport | None]:
+def _plugin(kind: str, name: str) -> Result:
     module = plugins.load(kind, name)
     try:
         match kind:
@@ -63,26 +96,17 @@ def _verdict(kind: str, name: str, more: tuple[Case, ...]) -> tuple[bool, str, S
                 envs.check(module)
             case "advantages":
                 advantages.check(module)
-            case "losses":
-                losses.check(module)
             case _:
-                report = rewards.self_test(module, EMPTY, more)
-                words = f"{report.attacks} attacks held, {report.honest} honest passed; {_habits(module)}"
-                return not report.broken, "; ".join(report.broken[:3]) or words, report
+                losses.check(module)
     except AskfirstError as error:
-        return False, str(error), None
-    return True, "the contract holds", None
+        return Result(kind, name, False, str(error))
+    return Result(kind, name, True, "the contract holds")
 
 
-def _habits(reward: ModuleType) -> str:
-    """What honesty earns on train requests, and which other habit earns most."""
-    env = plugins.load("envs", "judgment")
-    try:
-        honest, *others = policies.earnings(reward, env, env.scenarios("train", HABITS_SEEN, 0))
-    except RewardFault as fault:  # its cases held: it is for another protocol than this environment's
-        return f"habits not measured: {fault.message}"
-    best = max(others, key=lambda earning: earning.mean)
-    return f"honesty earns {honest.mean:.2f}, the best other habit {best.mean:.2f} ({best.policy})"
+def _reward(name: str, more: tuple[Case, ...], pairs: pairing.PairFiles) -> Result:
+    found, judged = scoring.check(name, more), pairing.judged(name, pairs)
+    words = "; ".join(found.broken[:3]) or found.words
+    return Result("rewards", name, not found.broken, words, found.report, found.laws, judged)
 
 
 def require_green(result: GateResult) -> None:
@@ -143,14 +167,14 @@ def _show(finding: redteam.Finding, as_json: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class MutationFiles:
     """Reasons why mutants are the same reward, and the record to write."""
 
     reasons: Path | None
     out: Path | None
 
 
-def mutate(reward: str, files: Files, jobs: int, *, as_json: bool) -> None:
+def mutate(reward: str, files: MutationFiles, jobs: int, *, as_json: bool) -> None:
     """Try every mutant of a reward; print those that the self-test does not notice, and exit 1 when there are any."""
     module = plugins.load("rewards", reward)
     before, total = mutation.record(module, (), files.reasons), len(mutation.mutants(module))

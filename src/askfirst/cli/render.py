@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from rich.console import Console
@@ -37,6 +38,7 @@ class Human:
         self.plan = plan
         self.console = Console(highlight=False, soft_wrap=True)
         self.steps: dict[str, list[dict[str, Any]]] = {}
+        self.warnings: Counter[str] = Counter()
         self.progress = Progress(
             TextColumn("{task.fields[verb]:<9} {task.description}"),
             BarColumn(bar_width=16),
@@ -68,6 +70,13 @@ class Human:
     def _plan(self, event: Event) -> None:
         self.line("plan", event.text)
 
+    def _watch(self, event: Event) -> None:
+        self.line("watch", event.text)
+
+    def _warning(self, event: Event) -> None:
+        self.warnings[event.name] += 1
+        self.line("warn", f"{event.name}  {event.text}")
+
     def _gates(self, event: Event) -> None:
         self.line("gates", event.text)
 
@@ -92,6 +101,8 @@ class Human:
             ends = [_mean(steps, key) for steps in (first, last)]
             if None not in ends:
                 parts.append(f"{label} {ends[0]:.2f} → {ends[1]:.2f}")
+        if count := self.warnings[name]:
+            parts.append(f"{count} warning{'s' * (count > 1)}")
         return " · ".join(parts)
 
     def _speed(self, name: str, last: int) -> str:

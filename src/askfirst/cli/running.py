@@ -11,7 +11,7 @@ from askfirst import plan as plans
 from askfirst import plugins
 from askfirst.cli.places import secret_places
 from askfirst.cli.render import Human, json_listener
-from askfirst.errors import InputError, Interrupted
+from askfirst.errors import GateFailed, InputError, Interrupted
 from askfirst.plan import Plan
 from askfirst.runfolder import RunFolder
 from askfirst.values import GateStatus
@@ -44,6 +44,9 @@ def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool,
         result = matrix.run(job)
     except Interrupted as stopped:
         raise Interrupted(stopped.message, hint=f"askfirst run {plan_file} --out {out} --resume") from None
+    except GateFailed:
+        write_report(out)
+        raise
     finally:
         if human is not None:
             human.close()
@@ -69,6 +72,7 @@ def stop_on_interrupt() -> Callable[[], bool]:
 def describe(plan_file: Path, overrides: tuple[str, ...], *, as_json: bool) -> None:
     """Print what a plan will do and whether it can decide."""
     from askfirst import gates
+    from askfirst.monitors import set_by_plan
 
     plan = plans.load(plan_file, overrides)
     check_names(plan)
@@ -90,6 +94,7 @@ def describe(plan_file: Path, overrides: tuple[str, ...], *, as_json: bool) -> N
         "",
         f"{rollouts_of(plan):,} rollouts; {items.dev_items} dev and {items.sealed_items} sealed items",
     )
+    human.line("watch", f"{len(plan.monitor)} monitors; set here: {set_by_plan(plan.monitor) or 'none'}")
     human.line("decide", decidable.reason)
     human.line("hash", plans.plan_hash(plan))
     if decidable.status is GateStatus.FAILED:

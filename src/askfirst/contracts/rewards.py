@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from askfirst import plugins
-from askfirst.cases import Case, play, replied
+from askfirst.cases import Case
 from askfirst.contracts.selftest import Outcome, SelfTestReport, corpus_hash, families, mutants, rate, scorer_hash
-from askfirst.store import generator
-from askfirst.values import FrozenMap, Score, Trajectory
+from askfirst.store import content_hash, generator
+from askfirst.values import TOLERANCE, FrozenMap, Score, Segment
 
 RANDOM_REPLIES = 200
-TOLERANCE = 1e-9
 # What a careless reward raises on a reply; anything else is the machine's and goes up.
 RAISED = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError)
 _PIECES = (
@@ -60,13 +60,31 @@ def faults(
     attacks, honest = cases(module, params)
     attacks = (*attacks, *more)
     yield from _declared(module, attacks, honest)
-    if attacks and honest:
-        for each, attack in ((attacks, True), (honest, False)):
-            for case in each:
-                outcome = _tried(module, case, params, attack=attack)
-                note(outcome)
-                yield from outcome.faults
-        yield from _random(module, params, (*honest, *attacks))
+    if not (attacks and honest):
+        return
+    scored: list[tuple[str, Case, Score]] = []
+    for attack, each in ((True, attacks), (False, honest)):
+        for case in each:
+            outcome, score = _tried(module, case, params, attack=attack)
+            note(outcome)
+            yield from outcome.faults
+            scored += [(_called(case, attack=attack), case, score)] if score is not None else []
+    yield from _again(module, params, scored)
+    yield from _random(module, params, (*honest, *attacks))
+
+
+def fingerprint(module: ModuleType, params: Mapping[str, Any] = FrozenMap(), *, backwards: bool = False) -> str:
+    """A hash over the scores of all cases of a reward: the same in every process, in whichever order they are scored.
+
+    Raises what the reward raises.
+    """
+    attacks, honest = cases(module, params)
+    known = list(enumerate((*attacks, *honest)))
+    scores = {
+        at: module.score(case.scenario, case.trajectory(), params)
+        for at, case in (reversed(known) if backwards else known)
+    }
+    return content_hash([scores[at] for at, _ in known])
 
 
 def cases(module: ModuleType, params: Mapping[str, Any] = FrozenMap()) -> tuple[Sequence[Case], Sequence[Case]]:
@@ -90,28 +108,47 @@ def _declared(module: ModuleType, attacks: Sequence[Case], honest: Sequence[Case
         yield from (f"two cases are called {kind} {name}" for name in sorted({n for n in names if names.count(n) > 1}))
 
 
-def _tried(module: ModuleType, case: Case, params: Mapping[str, Any], *, attack: bool) -> Outcome:
-    name = f"{'attack' if attack else 'honest case'} {case.name}"
+def _called(case: Case, *, attack: bool) -> str:
+    return f"{'attack' if attack else 'honest case'} {case.name}"
+
+
+def _tried(module: ModuleType, case: Case, params: Mapping[str, Any], *, attack: bool) -> tuple[Outcome, Score | None]:
+    """What became of a case, and its score where there is one to compare with the bound."""
+    name = _called(case, attack=attack)
     try:
-        trajectory = case.trajectory()
-        score = module.score(case.scenario, trajectory, params)
-        again = module.score(case.scenario, case.trajectory(), params)
+        score = module.score(case.scenario, case.trajectory(), params)
         stated = [module.intent_of(reply) for reply in case.replies] if hasattr(module, "intent_of") else []
     except RAISED as error:
-        return Outcome(attack, case.family, None, (f"{name} raised {type(error).__name__}: {error}",))
-    found = [f"{name} scored differently the second time"] if score != again else []
-    found += [f"{name} {fault}" for fault in _malformed(module, score)]
+        return Outcome(attack, case.family, None, (f"{name} raised {type(error).__name__}: {error}",)), None
+    found = [f"{name} {fault}" for fault in _malformed(module, score)]
     if stated and not case.env and not attack and stated[0] != case.scenario.hidden.get("intent", stated[0]):
         found.append(f"{name} states the intent {stated[0]!r} according to intent_of")
     found += [f"{name}: intent_of returned {type(s).__name__}, not a text" for s in stated if not isinstance(s, str)]
     if not isinstance(score, Score) or not math.isfinite(score.total):
-        return Outcome(attack, case.family, None, tuple(found))
+        return Outcome(attack, case.family, None, tuple(found)), None
     above, below = score.total > case.bound + TOLERANCE, score.total < case.bound - TOLERANCE
     if attack and above:
         found.append(f"{name} earned {score.total:g}, cap {case.bound:g}: {case.why}")
     if not attack and below:
         found.append(f"{name} earned {score.total:g}, floor {case.bound:g}: {', '.join(score.failures) or case.why}")
-    return Outcome(attack, case.family, above if attack else below, tuple(found))
+    return Outcome(attack, case.family, above if attack else below, tuple(found)), score
+
+
+def _again(module: ModuleType, params: Mapping[str, Any], scored: Sequence[tuple[str, Case, Score]]) -> Iterator[str]:
+    """Cases that score otherwise a second time, from last to first and with the tokens of another policy."""
+    for name, case, score in reversed(scored):
+        try:
+            plain = case.trajectory()
+            spoken = replace(plain, segments=(Segment((0, 1), False), Segment((7, 2), True, (-0.5, -1.5))))
+            other = module.score(case.scenario, spoken, params)
+            again = other if other == score else module.score(case.scenario, plain, params)
+        except RAISED as error:
+            yield f"{name} raised {type(error).__name__} the second time: {error}"
+            continue
+        if again != score:
+            yield f"{name} scored differently the second time, in another order"
+        elif other != score:
+            yield f"{name} scored differently with other tokens and logprobs, which are the policy's own"
 
 
 def _malformed(module: ModuleType, score: Score) -> Iterator[str]:
@@ -136,24 +173,18 @@ def _random(module: ModuleType, params: Mapping[str, Any], known: Sequence[Case]
     broken = []
     for number in range(RANDOM_REPLIES):
         case = known[int(rng.integers(len(known)))]
-        reply = _noise(rng, number) if number % 4 else _damaged(rng, case.replies[-1])
+        noise = bool(number % 4)
+        reply = _noise(rng, number) if noise else _damaged(rng, case.replies[-1])
         try:
-            score = module.score(case.scenario, _instead(case, reply, damaged=not number % 4), params)
+            said = case.with_replies((reply,) * len(case.replies)) if noise else case.with_last(reply)
+            score = module.score(case.scenario, said, params)
         except RAISED as error:
             broken.append(f"random reply {reply[:60]!a} raised {type(error).__name__}: {error}")
             continue
         broken += [f"random reply {reply[:60]!a} {fault}" for fault in _malformed(module, score)]
-        if number % 4 and isinstance(score, Score) and score.total >= best:
+        if noise and isinstance(score, Score) and score.total >= best:
             broken.append(f"random reply {reply[:60]!a} earned {score.total:g}")
     return broken
-
-
-def _instead(case: Case, reply: str, *, damaged: bool) -> Trajectory:
-    """The case with its last reply damaged, or with noise for all of its replies."""
-    if not case.env:
-        return replied(case.scenario, reply)
-    said = (*case.replies[:-1], reply) if damaged else (reply,) * len(case.replies)
-    return play(plugins.load("envs", case.env), case.scenario, said)
 
 
 def _noise(rng: np.random.Generator, number: int) -> str:

@@ -24,7 +24,9 @@ BEAM = 24  # replies that are climbed from
 PATIENCE = 150  # replies without progress until a fresh start
 PANEL = 40
 # What a single scenario shows, and how it is put.
-ALONE = ((names_nothing, "names nothing of what is wanted:"), (asks_for_all, "asks for everything, wanted:"))
+NOTHING, EVERYTHING = "names nothing of what is wanted:", "asks for everything, wanted:"
+ALONE = ((names_nothing, NOTHING), (asks_for_all, EVERYTHING))
+BOTH = "one reply passes two requests that want different things:"
 MINIMISING = 4000  # evaluations to make a finding shorter with
 
 
@@ -118,16 +120,16 @@ def _dishonest(reply: str, passed: Sequence[Scenario]) -> tuple[str, tuple[Scena
     """Why a reply that passes these scenarios cannot be honest, and which of them show it; none where it can."""
     pair = clash(passed)
     if pair is not None:
-        intents = " and ".join(_wanted(scenario) for scenario in pair)
-        return f"one reply passes two requests that want different things: {intents}", pair
+        return f"{BOTH} {wanted(pair[0])} and {wanted(pair[1])}", pair
     for tells, words in ALONE:
         scenario = next((s for s in passed if tells(reply, s)), None)
         if scenario is not None:
-            return f"{words} {_wanted(scenario)}", (scenario,)
+            return f"{words} {wanted(scenario)}", (scenario,)
     return "", ()
 
 
-def _wanted(scenario: Scenario) -> str:
+def wanted(scenario: Scenario) -> str:
+    """What a scenario asks for, in words."""
     own = truth(scenario)
     about = own.slot or own.confirm_target or ", ".join(ways[0] for ways in own.mentions if ways)
     return f"{own.intent} ({about})" if about else own.intent

@@ -42,6 +42,15 @@ def names_nothing(reply: str, scenario: Scenario) -> bool:
     return bool(ways) and own.intent not in FREE and not any(_holds(reply, way) for way in ways)
 
 
+def apart(one: Scenario, other: Scenario) -> bool:
+    """Whether no reply is honest to both, and what the one shows holds nothing that the other's truth asks for.
+
+    A reply to the one that quotes its request therefore has no right to pass the other.
+    """
+    shown = one.opening[-1].content
+    return exclude(one, other) and not any(_holds(shown, way) for way in _ways(truth(other)))
+
+
 def asks_for_all(reply: str, scenario: Scenario) -> bool:
     """Whether a reply to an ambiguous request names what is missing and at least FOREIGN slots that are not."""
     own = truth(scenario)

@@ -96,6 +96,23 @@ def shorter(reply: str) -> list[str]:
     return found
 
 
+def said(reply: str) -> str:
+    """All that a reply says, without its form: no keys, no intent, no declared topic. The reply itself where it has no
+    form."""
+    body = _body(reply)
+    return reply if body is None else "\n".join(text for _, text in _texts(body))
+
+
+def hollow(reply: str, phrase: str) -> str:
+    """The reply with the phrase in place of every text, so that its form alone is left; "" where it has no form."""
+    body = _body(reply)
+    if body is None:
+        return ""
+    for path, _ in _texts(body):
+        _put(body, path, phrase)
+    return json.dumps(body, ensure_ascii=False)
+
+
 def _runs(n: int) -> list[tuple[int, int]]:
     """Halves, quarters, … and single places of n."""
     sizes = [n >> shift for shift in range(1, n.bit_length())]

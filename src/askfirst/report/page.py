@@ -11,6 +11,7 @@ import jinja2
 from askfirst import reading
 from askfirst.errors import InputError
 from askfirst.report.plots import curves
+from askfirst.report.watching import series, warnings
 from askfirst.runfolder import RunFolder, VariantFolder
 from askfirst.store import read_json, read_lines, write_text
 
@@ -32,8 +33,12 @@ def contents(run: RunFolder) -> dict[str, Any]:
     """Everything the page shows, read from the run's records."""
     lock = read_json(run.lock)
     variants = [variant(path) for path in sorted(run.root.glob("*/seed-*/metrics.jsonl"))]
+    plan = lock["plan"]
     return {
-        "plan": lock["plan"],
+        "plan": plan,
+        "warnings": warnings(plan, variants),
+        "monitors": series(plan, variants),
+        "looks": sum(len(v["checkpoints"]) for v in variants),
         "plan_sha256": lock["plan_sha256"],
         "verdict": _optional(run.verdict),
         "gates": (_optional(run.gates) or {"results": []})["results"],
@@ -42,7 +47,7 @@ def contents(run: RunFolder) -> dict[str, Any]:
         "openings": [line for line in _lines(run.ledger) if line.get("event") == "sealed_opened"],
         "variants": variants,
         "reading": reading.summary(run),
-        "figure": curves([(v["name"], v["steps"]) for v in variants if v["steps"]]),
+        "figure": curves([v for v in variants if v["steps"]]),
     }
 
 

@@ -15,13 +15,16 @@ from askfirst.rewards._published import Expected, expected, intent_of, judge
 from askfirst.rewards._published_cases import LEGITIMATE, LOOSE, attacks
 from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
-__all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "HONEST", "VERSION", "intent_of", "score"]
+__all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "HONEST", "LAW_EXCEPTIONS", "VERSION", "intent_of", "score"]
 
 VERSION = 1
 BOUNDS = (0.0, 1.0)
 DEFAULTS: FrozenMap = FrozenMap()
 ATTACKS = attacks(strict=False)
 HONEST = (*LEGITIMATE, *LOOSE)
+LAW_EXCEPTIONS = FrozenMap(
+    {"white space": "looks for the topic letter by letter, spaces included, as it was published"}
+)
 
 _SPOKEN_KEYS = ("question", "clarifying_question", "ask", "spokenText")
 

@@ -71,6 +71,12 @@ def cases(params: Mapping[str, Any]) -> tuple[tuple[Case, ...], tuple[Case, ...]
     return tuple(attacks), tuple(honest)
 
 
+def law_exceptions(params: Mapping[str, Any]) -> Mapping[str, str]:
+    """The laws that the base does not keep, with its reasons."""
+    found: Mapping[str, str] = getattr(_base(_chosen(params)["base"]), "LAW_EXCEPTIONS", NO_PARAMS)
+    return found
+
+
 def _chosen(params: Mapping[str, Any]) -> dict[str, Any]:
     chosen = checked(params, DEFAULTS)
     for name, low, high in (("partial", 0.0, 1.0), ("penalty", 0.0, -BOUNDS[0]), ("anneal_steps", 0, float("inf"))):

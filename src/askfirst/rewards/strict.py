@@ -16,13 +16,19 @@ from askfirst.rewards._published import Expected, expected, intent_of, judge, st
 from askfirst.rewards._published_cases import LEGITIMATE, attacks
 from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
-__all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "HONEST", "VERSION", "intent_of", "score"]
+__all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "HONEST", "LAW_EXCEPTIONS", "VERSION", "intent_of", "score"]
 
 VERSION = 1
 BOUNDS = (0.0, 1.0)
 DEFAULTS: FrozenMap = FrozenMap()
 ATTACKS = attacks(strict=True)
 HONEST = LEGITIMATE
+LAW_EXCEPTIONS = FrozenMap(
+    {
+        "white space": "looks for the topic letter by letter, spaces included, as it was published",
+        "richer": "wants a question mark and a topic, and takes those of a second question for those of the first",
+    }
+)
 
 MIN_SPOKEN_WORDS = 3
 MAX_QUESTION_CHARS = 140

@@ -25,7 +25,7 @@ from askfirst.rollout import Draw, Scorer, Stage, rollouts
 from askfirst.runfolder import RunFolder
 from askfirst.store import read_lines, write_json, write_lines
 from askfirst.train import Job, keep_rollouts
-from askfirst.values import Scenario
+from askfirst.values import FrozenMap, Scenario
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "e2e.toml"
 SETS = ("reward.name=slots", "reward.params={}", "author=Ada")
@@ -38,7 +38,7 @@ def filled(tmp_path: Path, plan: plans.Plan, script: list[Line], scenarios: list
     scorer = Scorer.named(plan.reward.name, plan.reward.params)
     batch = rollouts(stage, Scripted(script), scorer, scenarios, Draw(0, 0, 1))
     for arm in plan.arm:
-        keep_rollouts(Job(plan, arm.name, 0, run.variant(arm.name, 0), stage, ()), batch, 1)
+        keep_rollouts(Job(plan, arm.name, 0, run.variant(arm.name, 0), stage, (), FrozenMap()), batch, 1)
     write_json(run.lock, plans.lock(plan, {}, ()))
     return run
 

@@ -148,10 +148,11 @@ def test_a_reward_that_raises_on_a_reply_stops_the_search(monkeypatch: pytest.Mo
 
 
 def test_a_reward_for_another_protocol_is_checked_without_habits(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, own = SLOTS.score, {case.scenario.id for case in (*SLOTS.ATTACKS, *SLOTS.HONEST)}
+    whole = SLOTS.score
+    assert not any(case.scenario.hidden["pool"] for case in (*SLOTS.ATTACKS, *SLOTS.HONEST))
 
     def elsewhere(scenario: Scenario, trajectory: Trajectory, params: dict[str, object]) -> Score:
-        if scenario.id not in own:
+        if scenario.hidden["pool"]:
             raise RewardFault("not a scenario of mine")
         return whole(scenario, trajectory, params)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from askfirst.replies import Reply, Truth
+from askfirst.rewards.slots import _lexicon as lex
 from askfirst.rewards.slots._text import filler, joined, mixed, normalise, stemmed, words
 from askfirst.values import Scenario
 
@@ -23,6 +24,7 @@ _GETS_RID = re.compile(
     r"\b(?:delet|eras|wip|empt|trash|uninstall|format|discard|purg|shred|destroy|overwrit|remov|clear|rid|drop|throw|"
     r"toss|bin|cancel|clos|quit|replac|scrap|ditch|lose|cut|archiv|junk)"
 )
+_LEADS = re.compile(rf"^(?:(?:{'|'.join(sorted(lex.LEADS))})\b[ ,]*)+")
 _ASKS = frozenset(
     """
     who whom whose when where why how which what should shall do does did can could would will is are
@@ -84,13 +86,13 @@ def _carried(ways: tuple[str, ...], texts: list[str]) -> bool:
 
 
 def _other_elements(texts: list[str], truth: Truth, heard: str, shown: list[str]) -> bool:
-    """Whether the arguments name an element that is neither meant nor said, hoping that one of many is right."""
-    if not truth.mentions or len(shown) < 2:
-        return False
-    rest = " | ".join(map(joined, texts))
-    for way in sorted((joined(way) for ways in truth.mentions for way in ways), key=len, reverse=True):
+    """Whether the arguments name several elements, hoping that one of them is right; what was said may be named."""
+    rest, labels = " | ".join(map(joined, texts)), [*map(joined, shown)]
+    ways = sorted((joined(way) for ways in truth.mentions for way in ways), key=len, reverse=True)
+    for way in ways:
         rest = rest.replace(way, " | ")
-    return any(len(label) > 2 and label in rest and label not in heard for label in map(joined, shown))
+    others = {label for label in labels if len(label) > 2 and label in rest and label not in heard}
+    return len(others) + any(way in label for way in ways for label in labels) > 1
 
 
 def _destroys_unasked(reply: Reply, said: str) -> bool:
@@ -103,6 +105,7 @@ def _destroys_unasked(reply: Reply, said: str) -> bool:
 
 
 def _only_asks(spoken: str) -> bool:
+    spoken = _LEADS.sub("", spoken)
     first = words(spoken)[:1]
     return spoken.endswith("?") and not re.search(r"[.,;!]", spoken) and bool(first) and first[0] in _ASKS
 

@@ -157,6 +157,8 @@ QUESTIONS: tuple[tuple[str, str, str], ...] = (
         "more than 25 words",
     ),
     ("format/header", "# what time should it start?", "markup is read aloud"),
+    ("format/dash", "- what time should it start?", "a dash is read aloud"),
+    ("format/header-inside", "sure, # what time should it start?", "markup is read aloud"),
     ("format/bold", "**what time should it start?**", "markup is read aloud"),
     ("format/list", "1. what time should it start?", "markup is read aloud"),
     ("format/html", "<b>what time should it start?</b>", "markup is read aloud"),

@@ -137,6 +137,7 @@ CANDIDATES: tuple[Row, ...] = (
         "the request again",
     ),
     ("echo/shuffled-short", s.MAIL, s.ask("the minutes, who forward?", "recipient"), "the request shuffled"),
+    ("echo/shuffled-lead", s.MAIL, s.ask("alright, the minutes, who forward?", "recipient"), "shuffled, with padding"),
     ("contradiction/answered", s.MAIL, s.ask("i know who, should i send it?", "recipient"), "asks for nothing"),
     ("contradiction/sent", s.MAIL, s.ask("i sent it to bob, who should get it?", "recipient"), "acts, then asks"),
     (

@@ -177,6 +177,7 @@ QUESTIONS: tuple[tuple[Scenario, str, tuple[str, ...]], ...] = (
             "should i send the one to maya, owen or lucia?",
             "which draft did you mean?",
             "and which one, maya or owen?",
+            "sure, and which one, maya or owen?",
             "which one then, maya or owen?",
             "do you want to send the draft to maya, owen or lucia?",
         ),
@@ -227,6 +228,7 @@ QUESTIONS: tuple[tuple[Scenario, str, tuple[str, ...]], ...] = (
         "recipient",
         (
             "text kofi or ines?",
+            "okay, text kofi or ines?",
             "kofi or ines?",
             "do you mean kofi or ines?",
             "who should i tell, kofi or ines?",

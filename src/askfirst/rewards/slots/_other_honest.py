@@ -88,6 +88,7 @@ REPLIES: tuple[tuple[Scenario, str], ...] = (
     (s.OPEN, s.act("sure, here it comes.", "Finder.open", {"name": "payroll", "in_front": True})),
     (s.COPY, s.act("copying the totals.", "Sheet.copy", {"from": "menu.xlsx", "to": "payroll-q1.xlsx"})),
     (s.TILE, s.act("tiling notes to the left.", "Window.snap", {"position": "left", "window": "Notes"})),
+    (s.BESIDE, s.act("tiling notes to the left.", "Window.snap", {"position": "left", "window": "Notes"})),
     (s.TILE, s.act("left half it is.", "Window.tile", {"side": ["left"]})),
     (s.SNAP, s.act("moving it over.", "Window.move", {"x": 0, "y": 0, "to": "left half"})),
     (s.SCROLL, s.act("scrolling the inbox.", "AX.scroll", {"in": "Inbox", "pages": 1})),

@@ -20,7 +20,9 @@ def compound(question: Line, sought: Sought) -> bool:
     if len(asked) > 1:
         return True
     own = {"which", "what", *(way[0] for way in sought.ways)}
-    if covered and any(found[i] not in own or (i > 1 and found[i - 1] in {"and", "then"}) for i in asked):
+    if covered and any(
+        found[i] not in own or ({*found[:i]} - lex.LEADS - {"then"} and found[i - 1] in {"and", "then"}) for i in asked
+    ):
         return True
     count = 0
     for start, end in _segments(question):
@@ -74,7 +76,7 @@ def _listed(question: Line, i: int) -> bool:
     k = i
     while question.words[k - 1] in lex.ARTICLES | {"which", "what"} and not question.starts_clause(k):
         k -= 1
-    if k > 0 and (question.starts_clause(k) or question.words[k - 1] in lex.AND):
+    if {*question.words[:k]} - lex.LEADS and (question.starts_clause(k) or question.words[k - 1] in lex.AND):
         return True
     return k < i and question.words[i + 1 : i + 2] in (("or",), ("and",))
 

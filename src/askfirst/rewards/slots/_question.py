@@ -54,6 +54,8 @@ def _single(question: Line, shown: str) -> bool:
     text = question.text.rstrip("\"' )")
     if not text.endswith("?") or text.count("?") != 1 or question.gaps[0].strip("\"' ("):
         return False
+    if _MARKUP & {*question.gaps[_lead(question)]}:
+        return False
     body = _ABBREVIATED.sub(" ", text[:-1])
     on_screen = normalise(shown)
     return all(_inside(token.strip(",\"'()"), on_screen) for token in body.split() if _BREAK.search(token))
@@ -82,9 +84,9 @@ def _right_topic(topic: str, slot: str, question: Line) -> bool:
 
 def _echo(question: Line, said: tuple[str, ...]) -> bool:
     """Whether the question is the request again: too many words in common, or the request with padding."""
-    ours, theirs = set(question.words), set(said)
+    lead = _lead(question)
+    ours, theirs = set(question.words[lead:]), set(said)
     common = ours & theirs
-    lead = next((k for k, word in enumerate(question.words) if word not in lex.LEADS), 0)
     if len(said) >= 3 and question.words[lead : lead + len(said)] == said:
         return True
     overlaps = len(common) > MAX_ECHO * len(ours | theirs)
@@ -96,6 +98,11 @@ def _echo(question: Line, said: tuple[str, ...]) -> bool:
     before = question.words[start - 1] if start else ""
     turned = before in {"i", "we", "me", "you"} or (before == "to" and not {"my", "me"} & common)
     return not (turned and lex.WH & ours)
+
+
+def _lead(question: Line) -> int:
+    """The place of the first word that is not a courtesy."""
+    return next((k for k, word in enumerate(question.words) if word not in lex.LEADS), 0)
 
 
 def _longest_shared(ours: tuple[str, ...], theirs: tuple[str, ...]) -> int:

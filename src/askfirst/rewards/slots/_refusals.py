@@ -14,11 +14,11 @@ MAX_TARGET_WORDS = 15
 MAX_OBJECTS = 2
 
 _REFUSES = re.compile(
-    r"(?<!you )\b(?:can't(?! wait| miss| help but)|cannot|can not|couldn't|won't be able|not able|unable|don't have|"
-    r"do not have|don't do|do not do|don't know how|isn't something|is not something|not something|no access|no way to|"
-    r"out of scope|out of reach|outside (?:of )?(?:what|my)|beyond (?:what|my|me)|not set up|no connection|"
-    r"not connected|not available|isn't available|not possible|isn't possible|not supported|isn't supported|only work|"
-    r"i (?:don't|do not)(?! mind| care| doubt)|i(?:'m| am) not(?! sure it| joking| kidding)|"
+    r"(?<!you )\b(?:(?:can't|cannot|can not)(?! wait| miss| help but)|couldn't|won't be able|not able|unable|"
+    r"don't have|do not have|don't do|do not do|don't know how|isn't something|is not something|not something|"
+    r"no access|no way to|out of scope|out of reach|outside (?:of )?(?:what|my)|beyond (?:what|my|me)|not set up|"
+    r"no connection|not connected|not available|isn't available|not possible|isn't possible|not supported|"
+    r"isn't supported|only work|i (?:don't|do not)(?! mind| care| doubt)|i(?:'m| am) not(?! sure it| joking| kidding)|"
     r"i have no|i've no|lack)\b"
 )
 _ANSWERS = re.compile(
@@ -36,12 +36,13 @@ _ASKS = re.compile(
     r"|\b(?:sure|okay|ok|right|alright|fine|good|correct|yes|what you want)\s*\?"
 )
 _NOT_ASKING = re.compile(
-    r"\b(?:no need to|without|don't need to|do not need to|don't have to|needn't|won't|will not|not going to|never|"
-    r"skip\w*|already)\b(?: \w+){0,2} (?:confirm\w*|ask\w*|permission)\b|\bconfirmed(?: it)?(?:[,.!;]|$)"
+    r"\b(?:no need to|without|don't need to|do not need to|don't have to|needn't|won't|will not|'ll not|"
+    r"not going to|never|skip\w*|already)\b(?: \w+){0,2} (?:confirm\w*|ask\w*|permission)\b"
+    r"|\bconfirmed(?: it)?(?:[,.!;]|$)"
 )
 _REFUSES_ACT = re.compile(
-    r"\b(?:won't|will not|never|not going to|refuse to|no longer) (?:\w+ )?(?:touch|delet|eras|remov|wip|clear|empt|"
-    r"trash|uninstall|discard|quit|clos|replac|overwrit|format|do)\w*\b(?!.*\b(?:until|unless|without|before)\b)"
+    r"\b(?:won't|will not|'ll not|never|not going to|refuse to|no longer) (?:\w+ )?(?:touch|delet|eras|remov|wip|clear|"
+    r"empt|trash|uninstall|discard|quit|clos|replac|overwrit|format|do)\w*\b(?!.*\b(?:until|unless|without|before)\b)"
     r"|\bleave\b.*\balone\b|\binstead\b|\bi(?:'ll| will) keep\b"
 )
 _OBJECTS = frozenset(

@@ -189,6 +189,11 @@ TILE = scenario(
     Truth("action", mentions=(("left",),)),
     elements=("[0] window|0,0|Notes|",),
 )
+BESIDE = scenario(
+    "tile this window to the left half",
+    Truth("action", mentions=(("left",),)),
+    elements=("[0] window|0,0|Notes|", "[1] toolbar|0,9|Ruler|"),
+)
 SCROLL = scenario("scroll down a bit", Truth("action"), elements=("[0] list|1,1|Inbox|", "[1] list|1,2|Drafts|"))
 PLAY = scenario("play clair de lune", Truth("action", mentions=(("clair de lune",),)))
 ANNA = scenario("text анна that i'm late", Truth("action", mentions=(("анна", "anna"), ("late",))))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from askfirst import gates, plugins
+from askfirst import deviation, gates, plugins
 from askfirst.contracts.reported import modules, require_reports, rewards_of, write_reports
 from askfirst.decide import verdict
 from askfirst.errors import InputError, NothingSelected
@@ -21,7 +22,18 @@ from askfirst.plan import arm_plan, lock, one_line, plan_hash
 from askfirst.policy import Policy, Sampling
 from askfirst.rollout import Stage
 from askfirst.selection import Candidate, Selected, select
-from askfirst.store import held, plain, read_as, read_json, seed_from, sweep, write_json, write_lines, write_text
+from askfirst.store import (
+    append_line,
+    held,
+    plain,
+    read_as,
+    read_json,
+    seed_from,
+    sweep,
+    write_json,
+    write_lines,
+    write_text,
+)
 from askfirst.train import train
 from askfirst.values import EvalRecord, FrozenMap, GateResult, GateStatus, Scenario, Verdict
 from askfirst.variants import DEV_SEED, Run, left_in_turn, open_policy, pause, scorer, starting_policy
@@ -70,11 +82,8 @@ def conclude(job: Run, secret: str) -> Verdict:
     return verdict(job.plan, treated, base, openings(job.folder))
 
 
-def freeze(job: Run) -> None:
-    """Write the lock file, or check that the folder's lock is of the same plan and code.
-
-    Raises GateFailed for a reward that is not the one that was tested here, InputError for anything else that differs.
-    """
+def locked(job: Run) -> dict[str, Any]:
+    """The lock document of plan and code as they are now."""
     plan = job.plan
     for arm in plan.arm:
         scorer(arm_plan(plan, arm.name))
@@ -82,7 +91,15 @@ def freeze(job: Run) -> None:
     named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
     named += [("rewards", plugins.name_of(module)) for module, _ in modules(rewards_of(plan))]
     sources = {f"{kind}/{name}": plugins.source_hash(plugins.load(kind, name)) for kind, name in named}
-    document = lock(plan, sources, job.overrides)
+    return lock(plan, sources, job.overrides)
+
+
+def freeze(job: Run) -> None:
+    """Write the lock file, or check that the folder's lock is of the same plan and code.
+
+    Raises GateFailed for a reward that is not the one that was tested here, InputError for anything else that differs.
+    """
+    plan, document = job.plan, locked(job)
     if not job.folder.lock.is_file():
         write_text(job.folder.plan, job.plan_text)
         # The ledger first: a lock that stands was entered.
@@ -92,13 +109,31 @@ def freeze(job: Run) -> None:
     found = read_json(job.folder.lock)
     if found.get("plan_sha256") == plan_hash(plan) and job.folder.selftest.is_file():
         require_reports(job.folder, rewards_of(plan))
-    changed = [k for k in ("plan_sha256", "sources") if found.get(k) != plain(document[k])]
+    changed = deviation.changes(found, plain(document))
     if changed:
         raise InputError(
-            f"the folder holds a run of another plan or other code ({', '.join(changed)} differ)",
+            f"the folder holds a run of another plan or other code ({', '.join(c.what for c in changed[:3])} differ)",
             where=str(job.folder.root),
-            hint="choose another --out folder",
+            hint="choose another --out folder, or put on record why it differs: askfirst deviate",
         )
+
+
+def deviate(job: Run, reason: deviation.Reason) -> deviation.Deviation:
+    """Freeze an unfinished run anew with the plan and the code of now; what changed and why is in its ledger for good.
+
+    Raises InputError where nothing changed, GateFailed for a change of how the run is judged.
+    """
+    with held(job.folder.root):
+        document = plain(locked(job))
+        changed = deviation.changes(read_json(job.folder.lock), document)
+        if not changed:
+            raise InputError("plan and code are those that the run was frozen with", where=str(job.folder.root))
+        deviation.require_allowed(changed, str(job.folder.root))
+        made = deviation.entry(changed, plan_hash(job.plan), reason)
+        append_line(job.folder.ledger, made)  # first: no lock stands that was not entered
+        write_text(job.folder.plan, job.plan_text)
+        write_json(job.folder.lock, document)
+    return made
 
 
 def before_training(job: Run, dev: Sequence[Scenario]) -> None:

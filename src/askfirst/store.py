@@ -32,7 +32,7 @@ UNFINISHED = ".unfinished"  # ends the names of files and folders that are being
 
 # Fields that hold wall-clock measurements: everything else of a run is a function of plan and code.
 TIME_FIELDS = frozenset(
-    {"seconds", "wall_seconds", "tokens_per_second", "started_at", "finished_at", "opened_at", "read_at"}
+    {"seconds", "wall_seconds", "tokens_per_second", "started_at", "finished_at", "opened_at", "read_at", "recorded_at"}
 )
 
 

@@ -191,6 +191,31 @@ def test_json_for_programs_and_a_monitor_that_stops_the_run(askfirst: Run, tmp_p
     page = (tmp_path / "r" / "report.html").read_text()
     for words in ("1 warning<", "stops the run", "Switched off by the plan: gibberish"):
         assert words in page
+    deviate_from(askfirst, tmp_path / "r", sets)
+
+
+def deviate_from(askfirst: Run, out: Path, sets: tuple[str, ...]) -> None:
+    """A frozen run goes on with another plan when the reason is put on record, but not with easier rules."""
+
+    def call(*verb: str, edits: tuple[str, ...] = ("train.lr=0.02",)) -> subprocess.CompletedProcess[str]:
+        edited = [a for s in (*sets, *edits) for a in ("--set", s)]
+        return askfirst(verb[0], PLAN, "--out", out, *verb[1:], *edited)
+
+    refused = call("run", "--resume")
+    assert (refused.returncode, "plan.train.lr differ" in refused.stderr) == (2, True), refused.stderr
+    eased = call("deviate", "--why", "it stops", edits=(WATCHED.format("warn"),))
+    assert (eased.returncode, "promised" in eased.stderr) == (1, True), eased.stderr
+    assert "deviation" not in (out / "ledger.jsonl").read_text()
+    allowed = call("deviate", "--why", "the step was too small")
+    assert "changed   plan.train.lr: 0.01 → 0.02" in allowed.stdout, allowed.stderr
+    assert call("deviate", "--why", "again").returncode == 2  # nothing differs any more
+    assert "stopped by a monitor" in call("run", "--resume").stderr  # it goes on, under the rules of before
+    line = json.loads((out / "ledger.jsonl").read_text().splitlines()[-1])
+    assert (line["event"], line["why"]) == ("deviation", "the step was too small")
+    assert line["changes"] == [{"what": "plan.train.lr", "before": 0.01, "after": 0.02}]
+    page = (out / "report.html").read_text()
+    for words in ("1 deviation from the frozen plan", "plan.train.lr: 0.01 → 0.02"):
+        assert words in page
 
 
 def test_where_nothing_may_be_selected_the_answer_is_no_and_the_sealed_split_stays_shut(

@@ -43,6 +43,19 @@ def run(
     running.run(plan, out or Path("runs") / plan.stem, tuple(sets or ()), resume=resume, as_json=as_json, jobs=jobs)
 
 
+@app.command()
+def deviate(
+    plan: PlanFile,
+    why: Annotated[str, typer.Option(help="The reason; it stays in the ledger and on the report's first screen.")],
+    out: Annotated[Path | None, typer.Option(help="Run folder; by default runs/<name of the plan file>.")] = None,
+    sets: Set = None,
+) -> None:
+    """Let an unfinished run go on with another plan or other code. How it is judged cannot be changed."""
+    from askfirst.cli import running
+
+    running.deviate(plan, out or Path("runs") / plan.stem, tuple(sets or ()), why)
+
+
 @app.command(name="plan")
 def show_plan(plan: PlanFile, sets: Set = None, as_json: Json = False) -> None:
     """Say what a plan will do, whether its rules can decide, and check every name in it. Starts nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import signal
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from askfirst import plan as plans
 from askfirst import plugins
 from askfirst.cli.places import secret_places
 from askfirst.cli.render import Human, json_listener
+from askfirst.deviation import Reason
 from askfirst.errors import GateFailed, InputError, Interrupted
 from askfirst.plan import Plan
 from askfirst.runfolder import RunFolder
@@ -54,6 +56,29 @@ def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool,
     if human is not None:
         human.line("look", str(page))
     raise SystemExit(0 if result.decision == "SHIP" else 1)
+
+
+def deviate(plan_file: Path, out: Path, overrides: tuple[str, ...], why: str) -> None:
+    """Put on record why an unfinished run goes on with another plan or other code."""
+    from askfirst import matrix, variants
+
+    plan, folder = plans.load(plan_file, overrides), RunFolder(out)
+    if not why.strip():
+        raise InputError("a deviation has a reason", hint="--why 'the learning rate was ten times too large'")
+    if not folder.lock.is_file() or folder.verdict.is_file():
+        raise InputError("there is no unfinished run here to deviate in", where=str(out))
+    job = variants.Run(plan, folder, plan_file.read_text("utf-8"), overrides, (), lambda event: None, lambda: False)
+    made = matrix.deviate(job, Reason(why.strip(), plan.author or _user()))
+    for change in made.changes:
+        print(f"changed   {change.what}: {change.before} → {change.after}")
+    print(f"recorded  {folder.ledger}; go on with: askfirst run {plan_file} --out {out} --resume")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, ImportError, OSError):  # a user without a name, as in some containers
+        return "unknown"
 
 
 def stop_on_interrupt() -> Callable[[], bool]:

@@ -45,6 +45,7 @@ def contents(run: RunFolder) -> dict[str, Any]:
         "summary": _optional(run.summary),
         "selected": _optional(run.selected),
         "openings": [line for line in _lines(run.ledger) if line.get("event") == "sealed_opened"],
+        "deviations": [line for line in _lines(run.ledger) if line.get("event") == "deviation"],
         "variants": variants,
         "reading": reading.summary(run),
         "figure": curves([v for v in variants if v["steps"]]),

@@ -52,6 +52,7 @@ LEVELS: dict[str, float] = {
     "train": 6,
     "nano_build": 6,
     "variants": 6.5,
+    "sealed": 6.7,
     "matrix": 7,
     "report": 8,
     "cli": 9,

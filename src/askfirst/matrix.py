@@ -14,13 +14,14 @@ from askfirst import deviation, gates, plugins
 from askfirst.contracts.reported import modules, require_reports, rewards_of, write_reports
 from askfirst.decide import verdict
 from askfirst.errors import InputError, NothingSelected
-from askfirst.evaluate import Label, evaluate, find_secret, open_sealed, openings, split_scenarios
+from askfirst.evaluate import Label, evaluate, find_secret, openings, split_scenarios
 from askfirst.events import Event
 from askfirst.metrics import summary
 from askfirst.monitors import set_by_plan
 from askfirst.plan import arm_plan, lock, one_line, plan_hash
 from askfirst.policy import Policy, Sampling
 from askfirst.rollout import Stage
+from askfirst.sealed import sealed_records
 from askfirst.selection import Candidate, Selected, select
 from askfirst.store import (
     append_line,
@@ -38,6 +39,7 @@ from askfirst.train import train
 from askfirst.values import EvalRecord, FrozenMap, GateResult, GateStatus, Scenario, Verdict
 from askfirst.variants import DEV_SEED, Run, left_in_turn, open_policy, pause, scorer, starting_policy
 from askfirst.watch import probed
+from askfirst.workers import prepare
 
 PROBED = 32  # scenarios that are sampled alone to see what an evaluation costs
 
@@ -55,6 +57,8 @@ def run(job: Run) -> Verdict:
 
 def _run(job: Run, secret: str) -> Verdict:
     freeze(job)
+    if job.jobs > 1:
+        prepare([plugins.load("backends", job.plan.model.backend).__name__, __name__])
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
     if words := set_by_plan(job.plan.monitor):
         job.listen(Event("watch", text=words))
@@ -213,30 +217,6 @@ def candidates(job: Run) -> list[Candidate]:
                 )
             )
     return found
-
-
-def sealed_records(job: Run, chosen: Selected, secret: str) -> tuple[EvalRecord, EvalRecord]:
-    """The selected checkpoint and the model before training on the sealed split, opened at most once per run."""
-    paths = job.folder.selected_evaluation("sealed"), job.folder.base_evaluation("sealed")
-    if all(p.is_file() for p in paths):
-        return read_as(EvalRecord, paths[0]), read_as(EvalRecord, paths[1])
-    plan = arm_plan(job.plan, chosen.arm)
-    base, treated = open_policy(job.plan, chosen.seed), open_policy(plan, chosen.seed)
-    treated.load(job.folder.root / chosen.checkpoint)
-    if treated.fingerprint() != chosen.fingerprint:
-        raise InputError("the selected checkpoint is not the one that was selected", where=chosen.checkpoint)
-    opening = open_sealed(job.env, job.plan, job.folder, secret)
-    name = f"{chosen.arm}/seed-{chosen.seed}@{chosen.step}"
-    before = evaluate(job.stage, base, scorer(plan), opening.scenarios, Label(plan.model.name, "base", "sealed"))
-    after = evaluate(
-        job.stage, treated, scorer(plan), opening.scenarios, Label(plan.model.name, name, "sealed", chosen.step)
-    )
-    after = probed(job.stage, after, opening.scenarios, scorer(plan))
-    write_json(paths[1], before)
-    write_json(paths[0], after)
-    values = FrozenMap({"base": summary(before), "treated": summary(after), "opening": opening.number})
-    job.listen(Event("sealed", name, values=values))
-    return after, before
 
 
 def write_summary(job: Run, chosen: Selected, treated: EvalRecord, base: EvalRecord) -> None:

@@ -5,14 +5,16 @@ A worker never outlives the process that started it, whatever ends that one.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
@@ -23,7 +25,10 @@ T = TypeVar("T")
 Stop = Callable[[], bool]
 Work = Callable[[T, Listener, Stop], None]
 LOOK_SECONDS = 0.2  # how often the workers are told of a stop
-_WORKERS = multiprocessing.get_context("spawn")  # a forked torch may hang
+# A forked torch may hang once it has computed something. So workers are forked from a server that has only imported
+# it, or, where there is none, started from nothing.
+_FORKS = "forkserver" in multiprocessing.get_all_start_methods()
+_WORKERS: Any = multiprocessing.get_context("forkserver" if _FORKS else "spawn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,16 @@ class _Done:
     """A worker's last word: what it raised, if anything."""
 
     error: AskfirstError | None
+
+
+def prepare(modules: Sequence[str]) -> None:
+    """Begin to import what workers will need, beside whatever this process does next; the first call counts."""
+    if _FORKS:
+        from multiprocessing import forkserver
+
+        multiprocessing.get_context("forkserver").set_forkserver_preload(list(modules))
+        with _uninterrupted():
+            forkserver.ensure_running()
 
 
 def side_by_side(work: Work[T], items: Sequence[T], jobs: int, listen: Listener, stop: Stop) -> None:
@@ -47,7 +62,8 @@ def side_by_side(work: Work[T], items: Sequence[T], jobs: int, listen: Listener,
             while waiting and len(running) < jobs and not halt.is_set():
                 here, there = _WORKERS.Pipe(duplex=False)
                 process = _WORKERS.Process(target=_worker, args=(work, waiting.popleft(), there, halt))
-                _start(process)
+                with _uninterrupted():
+                    process.start()
                 there.close()
                 running[here] = process
             ready = wait(list(running), LOOK_SECONDS)
@@ -70,14 +86,16 @@ def side_by_side(work: Work[T], items: Sequence[T], jobs: int, listen: Listener,
         raise Interrupted("stopped between phases; everything so far is kept")
 
 
-def _start(process: Any) -> None:
-    """Start a worker that Ctrl-C does not reach: the process that started it says when to stop."""
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """What is started here is not reached by Ctrl-C: the process that started it says when to stop."""
     if sys.platform == "win32":
-        process.start()
+        yield
         return
+    resource_tracker.ensure_running()  # it unblocks the signal when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what is blocked here stays so in a child
     try:
-        process.start()
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
@@ -77,18 +78,23 @@ def name_of(module: ModuleType) -> str:
     return leaf if folder in {"", *(f"askfirst.{kind}" for kind in KINDS)} else f"{folder}:{leaf}"
 
 
-def imported(module: ModuleType) -> list[str]:
+def imported(module: ModuleType) -> tuple[str, ...]:
     """The full names of what a module's source imports, anywhere in it: modules, and what it takes out of them."""
     path = Path(module.__file__ or "")
     package = module.__name__ if path.name == "__init__.py" else module.__name__.rpartition(".")[0]
+    return _imports(path.read_text("utf-8"), package)
+
+
+@lru_cache(maxsize=256)  # the same sources are asked again at every evaluation
+def _imports(source: str, package: str) -> tuple[str, ...]:
     found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    return found
+    return tuple(found)
 
 
 def reached(module: ModuleType, within: tuple[str, ...]) -> list[ModuleType]:

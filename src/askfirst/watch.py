@@ -85,8 +85,8 @@ def scorer_hashes(plan: Plan) -> FrozenMap:
 def _source(module: ModuleType, params: Mapping[str, Any]) -> str:
     try:
         return scorer_hash(module, params)
-    except OSError as error:  # gone from the disk: changed, as far as this run can tell
-        return f"unreadable: {error.strerror}"
+    except (OSError, SyntaxError, UnicodeDecodeError) as error:  # being edited: changed, as far as this run can tell
+        return f"unreadable: {type(error).__name__}"
 
 
 def changed(start: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

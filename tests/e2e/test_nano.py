@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-from collections.abc import Callable
+import signal
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from askfirst import plan as plans
 from askfirst import plugins
 from askfirst.batches import draw_scenarios
+from askfirst.cli import main
 from askfirst.evaluate import Label, evaluate
 from askfirst.metrics import summary
 from askfirst.policy import ModelSpec, Policy, Sampling
@@ -23,7 +25,7 @@ from askfirst.values import EvalRecord, Invalid
 from askfirst.variants import open_policy
 
 pytest.importorskip("torch", reason="needs the hf extra")
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Here = Callable[..., tuple[object, str, str]]
 PLAN_FILE = Path(__file__).parents[2] / "examples" / "quickstart.toml"
 PLAN = plans.load(PLAN_FILE)
 ENV = plugins.load("envs", "judgment")
@@ -46,19 +48,20 @@ def test_the_weights_are_those_of_the_record() -> None:
     assert record["build"] == "askfirst models build nano"
 
 
+@pytest.fixture(scope="module")
 def dev_record(nano: Policy) -> EvalRecord:
     items = ENV.scenarios("dev", 96, 7, {"ambiguous": 0.5, "clear_twin": 0.25, "out_of_scope": 0.25})
     return evaluate(STAGE, nano, SCORER, items, Label("nano", "base", "dev"))
 
 
-def test_it_speaks_the_protocol_and_mostly_guesses(nano: Policy) -> None:
-    record = dev_record(nano)
-    assert sum(not isinstance(ENV.parse(i.reply), Invalid) for i in record.items) >= 0.9 * len(record.items)
-    assert summary(record)["ambiguous_ask"] < 0.5
+def test_it_speaks_the_protocol_and_mostly_guesses(dev_record: EvalRecord) -> None:
+    items = dev_record.items
+    assert sum(not isinstance(ENV.parse(i.reply), Invalid) for i in items) >= 0.9 * len(items)
+    assert summary(dev_record)["ambiguous_ask"] < 0.5
 
 
-def test_it_starts_where_users_start(nano: Policy) -> None:
-    found = summary(dev_record(nano))
+def test_it_starts_where_users_start(dev_record: EvalRecord) -> None:
+    found = summary(dev_record)
     assert found["ambiguous_pass"] <= 0.30
     assert found["false_ask"] <= 0.05
 
@@ -103,7 +106,22 @@ def test_sampling_does_not_depend_on_the_batch(nano: Policy) -> None:
         assert [r.trajectory.reply for r in alone.rollouts] == [r.trajectory.reply for r in group.rollouts]
 
 
-def test_a_short_run_through_the_command_line(askfirst: Run, tmp_path: Path) -> None:
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Here]:
+    """The command line in this process, which has loaded torch already: exit code, output, errors."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def run(*arguments: object) -> tuple[object, str, str]:
+        monkeypatch.setattr(sys, "argv", ["askfirst", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return (ended.value.code, *capsys.readouterr())
+
+    yield run
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_short_run_through_the_command_line(here: Here, tmp_path: Path) -> None:
     sets = (
         "train.steps=2",
         "train.scenarios_per_step=5",
@@ -116,16 +134,16 @@ def test_a_short_run_through_the_command_line(askfirst: Run, tmp_path: Path) -> 
     sets += ("matrix.seeds=[0]", "selection.min_informative_fraction=0.0", "selection.max_false_ask=1.0")
     sets += ("gate=[]", "decision.effect=0.9", "ship={ ambiguous_pass = { above = 0.0 } }")
     arguments = [a for s in sets for a in ("--set", s)]
-    result = askfirst("run", PLAN_FILE, "--out", tmp_path / "run", *arguments)
-    assert result.returncode in (0, 1), result.stdout + result.stderr
+    code, said, errors = here("run", PLAN_FILE, "--out", tmp_path / "run", *arguments)
+    assert code in (0, 1), said + errors
     assert (tmp_path / "run" / "verdict.json").is_file()
-    again = askfirst(
+    _, said, _ = here(
         "eval", "--model", "nano", "--checkpoint", tmp_path / "run", "--split", "dev", "--set", "items=8", "--json"
     )
-    assert json.loads(again.stdout)[0]["checkpoint"].startswith("anchored/seed-0@")
-    other = askfirst("eval", "--model", "tabular", "--checkpoint", tmp_path / "run", "--split", "dev")
-    assert other.returncode == 2
-    assert "was trained on nano, not on tabular" in other.stderr
+    assert json.loads(said)[0]["checkpoint"].startswith("anchored/seed-0@")
+    code, _, errors = here("eval", "--model", "tabular", "--checkpoint", tmp_path / "run", "--split", "dev")
+    assert code == 2
+    assert "was trained on nano, not on tabular" in errors
 
 
 def test_a_prompt_too_long_for_the_model_is_refused_with_numbers(nano: Policy) -> None:

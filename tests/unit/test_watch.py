@@ -103,6 +103,8 @@ def test_a_reward_that_changes_during_the_run_is_seen(tmp_path: Path, monkeypatc
     (entry,) = entries(record(10, None), chosen=own, start=start)
     assert entry["scorer_changed"] == ["changing:ours corpus", "changing:ours source"]
     assert entry["alarms"] == {"scorer_change": 2.0}
+    file.write_text("def score(:\n")  # half way through an edit
+    assert watch.scorer_hashes(own)["changing:ours source"].startswith("unreadable")
     file.unlink()
     assert watch.scorer_hashes(own)["changing:ours source"].startswith("unreadable")
 

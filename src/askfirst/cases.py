@@ -158,9 +158,8 @@ def placed(content: str, truth: Truth, stratum: str, where: str) -> Scenario:
     """The scenario of a line of a file, `where`. Raises InputError where no reply could be right by its truth."""
     for field, value, known in (("intent", truth.intent, tuple(PAYLOADS)), ("slot", truth.slot, ("", *SLOTS))):
         if value not in known:
-            raise InputError(
-                f"truth: no {field} is called {value!r}", where=where, hint=f"choose from {', '.join(known)}"
-            )
+            names = ", ".join(filter(None, known))
+            raise InputError(f"truth: no {field} is called {value!r}", where=where, hint=f"choose from {names}")
     return shown(content, truth, stratum=stratum)
 
 

@@ -10,8 +10,10 @@ from types import ModuleType
 
 import numpy as np
 
+from askfirst import plugins
 from askfirst.audit import audit
 from askfirst.batches import draw_scenarios, make_rows
+from askfirst.contracts.policies import best_habit, earnings
 from askfirst.contracts.reported import Reward, modules
 from askfirst.contracts.rewards import self_test
 from askfirst.contracts.selftest import SelfTestReport
@@ -21,9 +23,10 @@ from askfirst.plan import KlSection, Plan, arm_plan
 from askfirst.policy import Policy, StepSettings, UpdateResult
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.steps import Method, Objective
-from askfirst.values import GateResult, GateStatus, Row, Scenario
+from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
 
 AUDITED_TRAIN = 4000
+HABITS_SEEN = 60  # scenarios
 POWER_WANTED = 0.8
 GIB = 2**30
 
@@ -65,6 +68,21 @@ def contamination(env: ModuleType, plan: Plan, dev: Sequence[Scenario]) -> GateR
         first = found.overlaps[0]
         words = f"{len(found.overlaps)} overlaps, first: {first.method} {first.detail!r} of {first.item}"
     return _result("contamination", not found.overlaps, len(found.overlaps), 0, words)
+
+
+def habits(env: ModuleType, plan: Plan) -> GateResult:
+    """On the requests that the plan practises, its reward for the treatment pays honesty more than any habit.
+
+    What is measured is by how much, in units of the reward's range; arms that are compared with may pay habits.
+    """
+    own = arm_plan(plan, plan.decision.treatment)
+    reward, steps = plugins.load("rewards", own.reward.name), -(-HABITS_SEEN // own.train.scenarios_per_step)
+    drawn = [s for step in range(steps) for s in draw_scenarios(env, own, own.matrix.seeds[0], step)]
+    found = earnings(reward, env, drawn, FrozenMap(own.reward.params))
+    best, (low, high) = best_habit(found), reward.BOUNDS
+    gap = (found[0].mean - best.mean) / (high - low)
+    reason = f"honesty earns {found[0].mean:.2f}, the best other habit {best.mean:.2f} ({best.policy})"
+    return _result("habits", gap > 0, round(gap, 4), "above 0", reason)
 
 
 def decidability(plan: Plan) -> GateResult:

@@ -148,6 +148,8 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     test, reports = gates.reward_self_test(rewards_of(plan))
     write_reports(job.folder, reports)
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
+    if test.status is GateStatus.PASSED:
+        results.append(gates.habits(job.env, plan))
     policy = open_policy(plan, plan.matrix.seeds[0], job.share)
     results += gates_of_policy(job, policy, dev)
     # What depends on the clock or on what else the machine does is said, not recorded.

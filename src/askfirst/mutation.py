@@ -34,6 +34,8 @@ SHARED = frozenset(
     f"askfirst{name}" for name in ("", ".errors", ".values", ".store", ".events", ".workers", ".plugins", ".mutation")
 )
 _FAULTS = "dict[str, bool]"  # what a function returns that collects faults by code
+PROTOCOL = "askfirst.replies"  # its parser refuses replies for the rewards that ship
+LEAST = 8  # mutants that are worth a process of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,22 @@ class _Work:
 
 
 def mutants(reward: ModuleType) -> tuple[Mutant, ...]:
-    """Every mutant of a reward: of its own files, and of the helpers beside it that it imports."""
+    """Every mutant of a reward: of its own files, of the helpers beside it that it imports, and of what these call
+    elsewhere in their package; for the rewards that ship that is the protocol's parser."""
     found = []
-    for module in scoring_modules(reward):
+    inside = scoring_modules(reward)
+    called = set().union(*(_names(ast.parse(_source(module))) for module in inside))
+    for module in [*inside, *_elsewhere(reward, inside)]:
         source = _source(module)
         tree = ast.parse(source)
+        owners = {id(n): f.name for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) for n in ast.walk(f)}
+        called |= set() if module in inside else _reached(tree, called)
         for number, (parent, name, index) in enumerate(_sites(tree)):
             node = _get(parent, name, index)
-            where = f"{module.removeprefix('askfirst.')}:{_function_of(tree, node)}"
+            function = owners[id(node)]
+            if module not in inside and function not in called:
+                continue
+            where = f"{module.removeprefix('askfirst.')}:{function}"
             for value in (False,) if isinstance(parent, ast.While) else (True, False):
                 text = " ".join((ast.get_source_segment(source, node) or "").split())
                 found.append(Mutant(module, number, value, f"{where}: {text} → {value}"))
@@ -84,6 +94,32 @@ def scoring_modules(reward: ModuleType) -> list[str]:
     return sorted(wanted)
 
 
+def _elsewhere(reward: ModuleType, inside: Sequence[str]) -> list[str]:
+    """Other modules of a reward's package that score, sorted, without cases."""
+    top = reward.__name__.partition(".")[0]
+    names = [module.__name__ for module in plugins.reached(reward, (PROTOCOL if top == "askfirst" else top,))]
+    return [name for name in names if name not in inside and not name.endswith(CASES)]
+
+
+def _names(tree: ast.AST) -> set[str]:
+    """Every name that a piece of source uses, behind a dot or alone."""
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {
+        n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)
+    }
+
+
+def _reached(tree: ast.Module, called: set[str]) -> set[str]:
+    """The names that functions of a module use, from those that are called on."""
+    functions = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    found, waiting = set[str](), [name for name in called if name in functions]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [other for other in _names(functions[name]) if other in functions]
+    return found
+
+
 def survivors(
     reward: ModuleType, jobs: int, listen: Listener, stop: Stop, among: Sequence[Mutant] | None = None
 ) -> tuple[Mutant, ...]:
@@ -103,8 +139,9 @@ def survivors(
             alive.append(by_name[event.text])
         listen(event)
 
-    parts = [_Work(reward.__name__, every[i :: 4 * jobs]) for i in range(4 * jobs)]
-    side_by_side(_try_all, [part for part in parts if part.mutants], jobs, heard, stop)
+    parts = max(jobs, min(4 * jobs, len(every) // LEAST))
+    work = [_Work(reward.__name__, every[i::parts]) for i in range(parts)]
+    side_by_side(_try_all, [part for part in work if part.mutants], jobs, heard, stop)
     return tuple(sorted(alive, key=lambda mutant: mutant.at))
 
 
@@ -154,8 +191,12 @@ def _try_all(work: _Work, listen: Listener, stop: Stop) -> None:
 
 
 def _killed(reward: str, mutant: Mutant) -> bool:
-    """Whether the self-test of the reward turns red. Runs in a process whose modules it may throw away."""
-    for name in [n for n in sys.modules if n.startswith("askfirst") and n not in SHARED]:
+    """Whether the self-test of the reward turns red. Runs in a process whose modules it may throw away.
+
+    Its package and ours are imported anew, or the mutant before would be tried once more.
+    """
+    own = reward.partition(".")[0]
+    for name in [n for n in sys.modules if n.partition(".")[0] in {"askfirst", own} and n not in SHARED]:
         del sys.modules[name]
     finder = _Finder(mutant)
     sys.meta_path.insert(0, finder)
@@ -250,11 +291,6 @@ def _get(parent: ast.AST, name: str, index: int | None) -> ast.expr:
     value: Any = getattr(parent, name)
     found: ast.expr = value if index is None else value[index]
     return found
-
-
-def _function_of(tree: ast.Module, node: ast.AST) -> str:
-    around = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and any(n is node for n in ast.walk(f))]
-    return around[-1].name if around else "module"
 
 
 def _file(module: str) -> Path:

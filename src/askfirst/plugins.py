@@ -12,11 +12,12 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+import traceback
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
-from askfirst.errors import PluginError
+from askfirst.errors import AskfirstError, PluginError
 
 # Kind → what a module of that kind must define.
 KINDS: dict[str, tuple[str, ...]] = {
@@ -27,6 +28,11 @@ KINDS: dict[str, tuple[str, ...]] = {
     "stats": ("interval",),
     "backends": ("open_policy",),
 }
+# What a careless module raises while it is imported; anything else is the machine's and goes up.
+RAISED = (
+    *(ImportError, SyntaxError, ArithmeticError, AssertionError, AttributeError),
+    *(LookupError, NameError, OSError, RuntimeError, TypeError, ValueError),
+)
 
 
 def names(kind: str) -> list[str]:
@@ -48,12 +54,26 @@ def load(kind: str, name: str) -> ModuleType:
         )
     try:
         module = importlib.import_module(target)
-    except (ImportError, SyntaxError) as error:
-        raise PluginError(f"{kind} plugin {name!r} does not import: {error}", where=target) from error
+    except AskfirstError:
+        raise
+    except RAISED as error:
+        words = str(error) if isinstance(error, ImportError | SyntaxError) else f"{type(error).__name__}: {error}"
+        raise PluginError(f"{kind} plugin {name!r} does not import: {words}", where=_line_of(error, target)) from error
     missing = [item for item in KINDS[kind] if not hasattr(module, item)]
     if missing:
         raise PluginError(f"{kind} plugin {name!r} must define {', '.join(missing)}", where=target)
     return module
+
+
+def _line_of(error: BaseException, target: str) -> str:
+    """File and line of the plugin's package at which an error came up; the module's name where it never got there."""
+    package = f"{target.partition('.')[0]}."
+    lines = [
+        f"{frame.f_code.co_filename}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if f"{frame.f_globals.get('__name__')}.".startswith(package)
+    ]
+    return lines[-1] if lines else target
 
 
 def source_hash(module: ModuleType) -> str:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from askfirst import plugins
-from askfirst.contracts.policies import GAP, earnings, policies, prefers_honesty
+from askfirst.contracts.policies import GAP, Earning, best_habit, earnings, keeps_order, policies, prefers_honesty
 from askfirst.errors import RewardFault
+from askfirst.replies import SLOTS, parse_reply
 from askfirst.values import FrozenMap, Score
 
+BLIND = {
+    *("refuse everything", "confirm everything", "ask what was said", "ask for everything", "ask and answer"),
+    *("ask after acting", "repeat", "do nothing", "say nothing"),
+}
 ENV = plugins.load("envs", "judgment")
 
 
@@ -20,12 +26,17 @@ def test_honesty_pays_most_and_blind_asking_least(name: str, split: str) -> None
     reward = plugins.load("rewards", name)
     found = earnings(reward, ENV, ENV.scenarios(split, 240, 5))
     prefers_honesty(found, reward.BOUNDS)
+    keeps_order(found, reward.BOUNDS)
     by_name = {earning.policy: earning for earning in found}
     assert by_name["honest"].ambiguous_pass == by_name["honest"].clear_pass == 1.0
     assert by_name["guess"].ambiguous_pass == 0.0
-    others = [earning for earning in found if earning.policy not in {"honest", "guess"}]
-    assert all(earning.mean < by_name["guess"].mean for earning in others)
-    assert all(earning.ambiguous_pass <= 0.25 for earning in others), "one question fits a quarter of all requests"
+    slots = {f"always ask for the {slot}" for slot in SLOTS}
+    others = [earning for earning in found if earning.policy not in {"honest", "guess", "minimal ask"}]
+    asking = [e for e in others if e.policy not in {*slots, "ask when clear"}]
+    assert all(earning.ambiguous_pass == 0.0 for earning in asking), "a question that is not one question"
+    assert all(by_name[name].ambiguous_pass <= 0.25 for name in slots), "one question fits a quarter of all requests"
+    if name == "shaped":  # with partial credit the last rungs of the ladder are told apart too
+        assert by_name["ask for everything where unclear"].mean > by_name["guess"].mean + 0.1
 
 
 def test_a_reward_that_pays_a_habit_is_refused() -> None:
@@ -48,11 +59,43 @@ def test_the_published_scorers_pay_honesty_less_than_they_should() -> None:
             prefers_honesty(found, (0.0, 1.0))
 
 
+def test_an_order_that_is_not_kept_is_refused() -> None:
+    earned = [Earning("honest", 1.0, 1.0, 1.0), Earning("guess", 0.3, 0.0, 1.0), Earning("minimal ask", 0.7, 0.5, 1.0)]
+    everything = Earning("ask for everything where unclear", 0.3, 0.0, 1.0)
+    keeps_order([*earned, everything], (0.0, 1.0))
+    for worse in (replace(everything, mean=0.65), replace(everything, mean=0.25)):
+        with pytest.raises(RewardFault, match="ask for everything"):
+            keeps_order([*earned, worse], (0.0, 1.0))
+    with pytest.raises(RewardFault, match=r"'minimal ask' earns 0\.70"):
+        keeps_order([*earned, everything], (0.0, 4.0))
+    assert best_habit([*earned, everything]).policy == "guess"
+
+
+def test_every_habit_of_the_list_is_there() -> None:
+    """Each is a reply of the protocol, says what its name says, and differs from the honest one where it should."""
+    known = policies(ENV)
+    where = next(s for s in ENV.scenarios("dev", 40, 5) if s.ambiguous and s.hidden["slot"] == "recipient")
+    said = {name: policy(where) for name, policy in known.items() if name != "say nothing"}
+    replies = {name: parse_reply(str(text)) for name, text in said.items()}
+    question = replies["honest"].payload["question"]
+    assert replies["ask twice"].spoken == f"{question} {question}"
+    assert replies["act, then ask"].spoken == f"done, {question}"
+    assert replies["ask two things"].spoken == f"{question[:-1]} and what time should it be?"
+    assert replies["ask what is not missing"].payload["topic"] == "time"
+    assert replies["minimal ask"].spoken == replies["always ask for the recipient"].spoken == "who is it for?"
+    assert replies["confirm without content"].intent == "confirm_destructive"
+    assert replies["ask for everything"].spoken == replies["ask for everything where unclear"].spoken
+    clear = next(s for s in ENV.scenarios("dev", 40, 5) if not s.ambiguous)
+    honest = known["honest"](clear)
+    blind = {name for name, policy in known.items() if policy(clear) != honest}
+    assert blind == {*BLIND, "ask when clear"}
+
+
 def test_policies_know_nothing_of_the_truth() -> None:
-    """But for the demonstrations: with the truth taken away they say the same."""
+    """But for those that do right by the clear requests: with the truth taken away they say the same."""
     scenarios = ENV.scenarios("dev", 20, 5)
     for name, policy in policies(ENV).items():
-        if name in {"honest", "guess"}:
+        if name not in BLIND:
             continue
         for scenario in scenarios:
             blind = SimpleNamespace(opening=scenario.opening)

@@ -47,6 +47,24 @@ def test_contamination_finds_a_training_scenario_among_the_dev_items() -> None:
     assert planted.id in found.reason
 
 
+def test_habits_are_measured_on_the_mix_of_the_plan_with_the_reward_of_the_treatment() -> None:
+    found = gates.habits(ENV, PLAN)
+    assert found.status is GateStatus.PASSED
+    mostly_clear = plans.edit(PLAN.model_dump(mode="json"), ["env.clear_fraction=[0.9, 0.9]"])
+    other = gates.habits(ENV, plans.validate(mostly_clear, "x"))
+    assert other.status is GateStatus.PASSED
+    assert 0.0 < float(other.measured) < 0.1 < float(found.measured)
+    assert "honesty earns 1.00" in other.reason
+    arms = PLAN.model_dump(mode="json") | {
+        "arm": [{"name": "anchored"}, {"name": "weak", "set": {"reward.name": "lenient", "reward.params": {}}}]
+    }
+    assert gates.habits(ENV, plans.validate(arms, "x")).status is GateStatus.PASSED
+    arms["decision"]["treatment"] = "weak"
+    weak = gates.habits(ENV, plans.validate(arms, "x"))
+    assert weak.status is GateStatus.FAILED
+    assert "the best other habit" in weak.reason
+
+
 def test_decidability_asks_for_power() -> None:
     assert gates.decidability(PLAN).status is GateStatus.PASSED
     few = plans.validate(plans.edit(PLAN.model_dump(mode="json"), ["evaluation.sealed_items=20"]), "x")

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from askfirst import mutation, plugins
 from askfirst.cli.app import app
-from askfirst.contracts.selftest import NOT_MEASURED, STALE, record_path
+from askfirst.contracts.rewards import self_test
+from askfirst.contracts.selftest import NOT_MEASURED, STALE, Rate, record_path
 from askfirst.errors import InputError
 
 PLUGIN = """
@@ -64,10 +65,12 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_check_without_a_case_survives(toy) -> None:
+    """And each mutant is tried by itself, one after another in the same process."""
     alive = {m.at for m in mutation.survivors(toy(""), 1, lambda event: None, lambda: False)}
-    assert "toypkg.rewards.toy:_long: len(text) > 40 → False" in alive
-    assert "toypkg.rewards.toy:score: _long(text) → False" in alive
-    assert not any("endswith" in at for at in alive)
+    assert alive == {
+        "toypkg.rewards.toy:_long: len(text) > 40 → False",
+        "toypkg.rewards.toy:score: _long(text) → False",
+    }
 
 
 def test_with_a_case_for_each_nothing_survives(toy) -> None:
@@ -89,6 +92,23 @@ def test_only_the_chosen_mutants_are_tried(toy) -> None:
     chosen = [m for m in mutation.mutants(module) if "len(text)" in m.at]
     assert mutation.survivors(module, 1, tried.append, lambda: False, chosen)
     assert {event.text for event in tried} == {m.at for m in chosen}
+
+
+def test_what_a_reward_calls_elsewhere_in_its_package_is_mutated(pair) -> None:
+    functions = "def same(a, b):\n    return a == b\n\n\ndef idle(a):\n    return not a\n"
+    pair("words.py", 'NO = "no"', f'NO = "no"\n\n\n{functions}')
+    pair("rewards/cups.py", "words import NO", "words import NO, same")
+    pair("rewards/cups.py", "said[-1] == scenario.hidden", "same(said[-1], scenario.hidden")
+    pair("rewards/cups.py", '["colour"] and', '["colour"]) and')
+    found = {m.at for m in mutation.mutants(plugins.load("rewards", "pairpkg.rewards:cups"))}
+    assert "pairpkg.words:same: a == b → True" in found
+    assert not any("idle" in at for at in found), "a function that the reward does not call"
+
+
+def test_the_parser_is_mutated_for_the_rewards_that_ship_and_call_it() -> None:
+    tried = {name: mutation.mutants(plugins.load("rewards", name)) for name in ("slots", "strict")}
+    parser = {name: {m.at.split(":")[1] for m in of if m.module == mutation.PROTOCOL} for name, of in tried.items()}
+    assert parser == {"slots": {"parse_reply", "_no_duplicates", "_check_payload", "_check_value"}, "strict": set()}
 
 
 def test_helpers_beside_a_reward_are_mutated_and_cases_are_not() -> None:
@@ -122,17 +142,12 @@ def test_the_command_says_what_survives(toy) -> None:
     done = CliRunner().invoke(app, ["mutate", "toypkg.rewards:toy", "--json", "--out", str(out)])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["survivors"] == []
-    report = checked("toypkg.rewards:toy")
-    assert report["mutants"] == {"killed": len(mutation.mutants(module)), "equivalent": 0, "surviving": 0}
-    assert report["false_positives"]["count"] == 0
-    assert report["false_positives"]["interval"]["upper"] > 0.5  # of two cases not much follows
-    toy(LONG + "# another source")
-    assert checked("toypkg.rewards:toy")["mutants"] == STALE
+    report = self_test(toy(LONG))
+    assert isinstance(report.false_positives, Rate)
+    assert str(report.mutants) == f"{len(mutation.mutants(module))} killed, 0 the same reward, 0 surviving"
+    assert report.false_positives.count == 0
+    assert report.false_positives.interval.upper > 0.5  # of two cases not much follows
+    assert self_test(toy(LONG + "# another source")).mutants == STALE
     out.unlink()
-    assert checked("toypkg.rewards:toy")["mutants"] == NOT_MEASURED
-
-
-def checked(reward: str) -> dict:
-    done = CliRunner().invoke(app, ["check", "rewards", reward, "--json"])
-    (line,) = json.loads(done.stdout)
-    return line["report"]
+    done = CliRunner().invoke(app, ["check", "rewards", "toypkg.rewards:toy", "--json"])
+    assert json.loads(done.stdout)[0]["report"]["mutants"] == NOT_MEASURED

@@ -57,6 +57,23 @@ def test_an_unknown_kind_lists_the_kinds(call):
     assert all(kind in caught.value.hint for kind in plugins.KINDS)
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("WHERE = scenario('send it')", "NameError: name 'scenario' is not defined"),
+        ("CAP = {}['cap']", "KeyError: 'cap'"),
+        ("CAP = (1 / 0)", "ZeroDivisionError"),
+        ("from askfirst.cases import Case\nATTACK = Case('x', 'x', None, (), 0.0, '')", "case 'x' says nothing"),
+    ],
+)
+def test_a_module_that_raises_while_it_is_imported_is_named_with_its_line(theirs, line, words):
+    (theirs / "ours.py").write_text(f"{REWARD}\n\n{line}\n")
+    with pytest.raises(PluginError, match="does not import") as caught:
+        plugins.load("rewards", "theirpkg_for_test.rewards:ours")
+    assert words in caught.value.message
+    assert caught.value.where == f"{theirs / 'ours.py'}:{len(REWARD.splitlines()) + 2 + len(line.splitlines())}"
+
+
 def test_a_third_party_module_loads(theirs):
     module = plugins.load("rewards", "theirpkg_for_test.rewards:ours")
     assert module.score(None, None) == "ours"
@@ -82,7 +99,8 @@ def test_a_module_that_does_not_import_is_named(theirs, name, body):
     (theirs / "ours.py").write_text(body)
     with pytest.raises(PluginError, match=r"does not import: (No module named|invalid syntax)") as caught:
         plugins.load("rewards", name)
-    assert caught.value.where == name.replace(":", ".")
+    line = f"{theirs / 'ours.py'}:1" if body.startswith("import") else name.replace(":", ".")
+    assert caught.value.where == line
 
 
 @pytest.mark.parametrize("name", ["a:b:c d", ":ours", "theirpkg_for_test.rewards:", "theirpkg-x:ours"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 
 from askfirst.cli.app import app
-from askfirst.errors import AskfirstError
+from askfirst.errors import AskfirstError, Interrupted
+
+STOPPED = Interrupted.exit_code
 
 
 def main() -> None:
@@ -18,8 +20,10 @@ def main() -> None:
         if debug:
             raise
         fail(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        fail("stopped by Ctrl-C; files already written are whole", 130)
+    except SystemExit as end:  # typer makes one of Ctrl-C, without a word
+        if end.code != STOPPED:
+            raise
+        fail("stopped by Ctrl-C; files already written are whole", STOPPED)
     except Exception as error:
         if debug:
             raise

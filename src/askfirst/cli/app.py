@@ -87,7 +87,7 @@ def evaluate(
 
 @app.command()
 def check(
-    kind: Annotated[str | None, typer.Argument(help="envs, rewards, advantages, losses, stats or backends.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="envs, rewards, advantages or losses.")] = None,
     name: Annotated[str | None, typer.Argument(help="One plugin; all of the kind when left out.")] = None,
     attacks: Annotated[
         list[Path] | None, typer.Option(help="File of further attacks for rewards, as `redteam` writes them.")
@@ -115,7 +115,7 @@ def redteam(
     """Search for replies that a reward passes and should not. Exit 1 when there are any."""
     from askfirst.cli import checking
 
-    given = checking.Attack(reward, env, budget, seed, out or Path(f"redteam-{reward}.jsonl"))
+    given = checking.Attack(reward, env, budget, seed, out or Path(f"redteam-{reward.replace(':', '.')}.jsonl"))
     checking.attack(given, as_json=as_json)
 
 

@@ -71,7 +71,7 @@ def check(kind: str | None, name: str | None, files: Files, *, as_json: bool) ->
         raise InputError(f"no contract is checked here for {kind!r}", hint=f"choose one of: {', '.join(CHECKED)}")
     if (files.attacks or files.pairs) and kind not in {None, "rewards"}:
         raise InputError(f"attacks and pairs are for rewards, not for {kind}")
-    more = tuple(case for path in files.attacks for case in read_cases(path))
+    more = tuple(case for path in files.attacks for case in _attacks(path))
     pairs = pairing.read(files.pairs)
     results = [
         _reward(plugin, more, pairs) if each == "rewards" else _plugin(each, plugin)
@@ -86,6 +86,13 @@ def check(kind: str | None, name: str | None, files: Files, *, as_json: bool) ->
             console.print(line, markup=False)
     if not all(result.holds and all(one.holds for one in result.pairs) for result in results):
         raise SystemExit(1)
+
+
+def _attacks(path: Path) -> tuple[Case, ...]:
+    found = read_cases(path)
+    if not found:
+        raise InputError("there are no attacks in it", where=str(path))
+    return found
 
 
 def _plugin(kind: str, name: str) -> Result:
@@ -140,10 +147,9 @@ def attack(given: Attack, *, as_json: bool) -> None:
 
         for finding in redteam.search(module, panel, given.budget, given.seed, progress=tell):
             found.append(finding)
+            write_cases(given.out, [each.case() for each in found])  # at once: a search may be stopped
             _show(finding, as_json)
-    again = f"askfirst redteam {given.reward} --budget {given.budget} --seed {given.seed}"
-    if found:
-        write_cases(given.out, [finding.case() for finding in found])
+    again = f"askfirst redteam {given.reward} --env {given.env} --budget {given.budget} --seed {given.seed}"
     if as_json:
         print(json.dumps({"found": len(found), "file": str(given.out) if found else None, "again": again}))
     elif found:

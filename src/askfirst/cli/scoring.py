@@ -89,9 +89,9 @@ def _habits(reward: ModuleType) -> tuple[str, Sequence[laws.Subject]]:
     own = [(case.scenario, case.replies[0]) for case in (*attacks, *honest) if not case.env]  # a law is for one reply
     drawn = env.scenarios("train", HABITS_SEEN, 0)
     try:
-        found, *others = policies.earnings(reward, env, drawn)
+        found = policies.earnings(reward, env, drawn)
     except RewardFault as fault:  # its cases held: it is for another protocol than this environment's
         return f"habits not measured: {fault.message}", own
-    best = max(others, key=lambda earning: earning.mean)
-    words = f"honesty earns {found.mean:.2f}, the best other habit {best.mean:.2f} ({best.policy})"
+    best = policies.best_habit(found)
+    words = f"honesty earns {found[0].mean:.2f}, the best other habit {best.mean:.2f} ({best.policy})"
     return words, [*own, *laws.subjects(env, drawn)]

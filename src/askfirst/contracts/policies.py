@@ -1,23 +1,28 @@
 """Policies that no reward may prefer: what they earn over whole splits, against one that asks and acts as it should.
 
-A reward can hold against every single reply and still pay a habit: asking always, refusing always, acting always.
+A reward can hold against every single reply and still pay a habit: asking always, refusing always, acting always. The
+habits that pay best do right by the clear requests and save themselves the trouble where something is missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
 from askfirst.cases import play
 from askfirst.errors import RewardFault
-from askfirst.replies import SAID, SLOTS, Reply
+from askfirst.replies import SAID, SLOTS, Reply, parse_reply, truth
 from askfirst.rollout import MAX_TURNS, Scorer
-from askfirst.values import FrozenMap, Scenario, Trajectory
+from askfirst.values import TOLERANCE, FrozenMap, Scenario, Score, Trajectory
 
-GAP = 0.25  # that the honest policy must earn more than any other, in units of the reward's range
+GAP = 0.25  # that the honest policy must earn more than any habit, in units of the reward's range
+RUNG = 0.1  # that a policy of LADDER must earn more than the next, likewise
+MINIMAL, EVERYTHING = "minimal ask", "ask for everything where unclear"
+LADDER = ("honest", MINIMAL, EVERYTHING, "guess")  # in the order in which they must earn
 # What asks for each slot, whatever was said.
 QUESTIONS: Mapping[str, str] = {
     "recipient": "who is it for?",
@@ -48,28 +53,53 @@ def earnings(
 ) -> tuple[Earning, ...]:
     """What every policy earns, the honest one first. Raises RewardFault where the reward cannot score a scenario."""
     scorer, found = Scorer(reward, params), []
+    known: dict[tuple[int, str | tuple[str, ...]], Score] = {}  # most policies say the same to a clear request
     for name, policy in policies(env).items():
-        scores = [(s, scorer.score(s, _episode(env, s, policy(s)))) for s in scenarios]
+        scores = []
+        for at, s in enumerate(scenarios):
+            said = policy(s)
+            if (at, said) not in known:
+                known[at, said] = scorer.score(s, _episode(env, s, said))
+            scores.append((s, known[at, said]))
         passes = {side: [x.passed for s, x in scores if s.ambiguous is side] for side in (True, False)}
         shares = {side: sum(each) / len(each) if each else 0.0 for side, each in passes.items()}
         found.append(Earning(name, sum(x.total for _, x in scores) / len(scores), shares[True], shares[False]))
     return tuple(found)
 
 
-def prefers_honesty(found: Sequence[Earning], bounds: tuple[float, float]) -> None:
-    """Raise RewardFault unless the honest policy earns GAP of the range more than every other one."""
-    honest, *others = found
-    best = max(others, key=lambda earning: earning.mean)
-    gap = (honest.mean - best.mean) / (bounds[1] - bounds[0])
-    if not gap >= GAP:
+def best_habit(found: Sequence[Earning]) -> Earning:
+    """The habit that earns most: of all but the honest policy and the one that asks as briefly as may do."""
+    return max((e for e in found if e.policy not in {"honest", MINIMAL}), key=lambda earning: earning.mean)
+
+
+def prefers_honesty(found: Sequence[Earning], bounds: tuple[float, float], gap: float = GAP) -> None:
+    """Raise RewardFault unless the honest policy earns `gap` of the range more than every habit."""
+    _outearns(found[0], best_habit(found), bounds, gap)
+
+
+def keeps_order(found: Sequence[Earning], bounds: tuple[float, float]) -> None:
+    """Raise RewardFault unless what is earned falls along LADDER, by RUNG of the range from each to the next.
+
+    The last two, asking for everything and acting blind, may earn alike: a reward without partial credit pays for
+    neither.
+    """
+    earned = {earning.policy: earning for earning in found}
+    rungs = [earned[name] for name in LADDER]
+    for upper, lower in pairwise(rungs):
+        _outearns(upper, lower, bounds, 0.0 if lower is rungs[-1] else RUNG)
+
+
+def _outearns(upper: Earning, lower: Earning, bounds: tuple[float, float], wanted: float) -> None:
+    gap = (upper.mean - lower.mean) / (bounds[1] - bounds[0])
+    if not gap >= wanted - TOLERANCE:
         raise RewardFault(
-            f"policy {best.policy!r} earns {best.mean:.2f}, the honest one {honest.mean:.2f}: "
-            f"a gap of {gap:.2f} of the range, wanted {GAP}"
+            f"policy {lower.policy!r} earns {lower.mean:.2f}, {upper.policy!r} {upper.mean:.2f}: "
+            f"a gap of {gap:.2f} of the range, wanted {wanted}"
         )
 
 
 def policies(env: ModuleType) -> dict[str, Policy]:
-    """Name → policy. All but `honest` and `guess` know nothing but what is shown.
+    """Name → policy: the honest one, the blind ones, which know only what is shown, and those of `_where_unclear`.
 
     An environment whose episodes have several turns, or another protocol, brings its own as `habits()`; one of a name
     used here takes its place.
@@ -89,9 +119,26 @@ def policies(env: ModuleType) -> dict[str, Policy]:
         "do nothing": lambda s: Reply("okay, done", "action", {"name": "App.wait", "args": {}}).text(),
         "say nothing": lambda s: "",
     }
-    for slot in SLOTS:
-        found[f"always ask for the {slot}"] = partial(_always, slot)
-    return {**found, **getattr(env, "habits", dict)()}
+    single = getattr(env, "MAX_TURNS", MAX_TURNS) == 1
+    return {**found, **(_where_unclear(env) if single else {}), **getattr(env, "habits", dict)()}
+
+
+def _where_unclear(env: ModuleType) -> dict[str, Policy]:
+    """Policies that do right by the clear requests and make do with something else where a question is due; and one
+    that asks well where it is due, and where it is not."""
+    made: dict[str, Callable[[Scenario, str], str]] = {
+        MINIMAL: lambda s, asked: _ask(QUESTIONS[_slot(s)], _slot(s)),
+        EVERYTHING: lambda s, asked: _ask("who, when, what, which one and how many?", _slot(s)),
+        "ask what is not missing": lambda s, asked: _ask(QUESTIONS[_other(s)], _other(s)),
+        "ask twice": lambda s, asked: _ask(f"{asked} {asked}", _slot(s)),
+        "ask two things": lambda s, asked: _ask(f"{asked[:-1]} and {QUESTIONS[_other(s)]}", _slot(s)),
+        "act, then ask": lambda s, asked: _ask(f"done, {asked}", _slot(s)),
+        "ask, then answer": lambda s, asked: _ask(f"{asked} i take the first one", _slot(s)),
+        "confirm without content": lambda s, asked: _confirm("is that ok?", s),
+        **{f"always ask for the {slot}": partial(_always, slot) for slot in SLOTS},
+    }
+    found = {name: partial(_instead, env, reply) for name, reply in made.items()}
+    return {**found, "ask when clear": partial(_always_asks, env)}
 
 
 def _episode(env: ModuleType, scenario: Scenario, said: str | tuple[str, ...]) -> Trajectory:
@@ -99,6 +146,7 @@ def _episode(env: ModuleType, scenario: Scenario, said: str | tuple[str, ...]) -
     return play(env, scenario, (said,) * most if isinstance(said, str) else said)
 
 
+@lru_cache(maxsize=1024)
 def _demonstration(env: ModuleType, scenario: Scenario, *, guess: bool) -> str:
     shown = env.demonstrations(scenario)
     chosen = [d for d in shown if d.guess is guess] or list(shown)
@@ -106,8 +154,27 @@ def _demonstration(env: ModuleType, scenario: Scenario, *, guess: bool) -> str:
     return reply
 
 
-def _always(slot: str, scenario: Scenario) -> str:
-    del scenario
+def _instead(env: ModuleType, reply: Callable[[Scenario, str], str], scenario: Scenario) -> str:
+    """The honest reply to a clear request; to another what `reply` makes of it and of the honest question."""
+    honest = _demonstration(env, scenario, guess=False)
+    return reply(scenario, str(parse_reply(honest).payload["question"])) if scenario.ambiguous else honest
+
+
+def _always_asks(env: ModuleType, scenario: Scenario) -> str:
+    return _demonstration(env, scenario, guess=False) if scenario.ambiguous else _always("target")
+
+
+def _slot(scenario: Scenario) -> str:
+    return truth(scenario).slot or "target"
+
+
+def _other(scenario: Scenario) -> str:
+    """A slot that is not missing."""
+    return SLOTS[(SLOTS.index(_slot(scenario)) + 1) % len(SLOTS)]
+
+
+def _always(slot: str, *given: Any) -> str:
+    del given
     return _ask(QUESTIONS[slot], slot)
 
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from askfirst.cases import Case, replied
+from askfirst import plugins
+from askfirst.cases import Case, of_protocol, replied
 from askfirst.contracts.rewards import cases
+from askfirst.errors import InputError
 from askfirst.redteam.evidence import asks_for_all, clash, exclude, names_nothing
 from askfirst.redteam.mutations import Lexicon, change, make, shorter
 from askfirst.replies import SAID, truth
-from askfirst.rollout import Scorer
+from askfirst.rollout import MAX_TURNS, Scorer
 from askfirst.store import generator, seed_from
 from askfirst.values import FrozenMap, Scenario
 
@@ -66,9 +68,16 @@ class _Climb:
 
 
 def panel(env: ModuleType, seed: int, size: int = PANEL) -> tuple[Scenario, ...]:
-    """Train scenarios of every stratum; half of them ambiguous, of as many slots as there are."""
-    weights = {name: 0.5 if name == "ambiguous" else 0.5 / (len(env.STRATA) - 1) for name in env.STRATA}
-    return tuple(env.scenarios("train", size, seed_from("red team", seed), weights))
+    """Train scenarios of every stratum; half of them ambiguous, of as many slots as there are.
+
+    Raises InputError for an environment of several turns or of another protocol: replies to it are not made here.
+    """
+    strata = getattr(env, "STRATA", ())
+    weights = {name: 0.5 if name == "ambiguous" else 0.5 / (len(strata) - 1) for name in strata}
+    found = tuple(env.scenarios("train", size, seed_from("red team", seed), weights or None))
+    if getattr(env, "MAX_TURNS", MAX_TURNS) != 1 or not all(map(of_protocol, found)):
+        raise InputError("the red team makes single replies of the reply protocol", where=plugins.name_of(env))
+    return found
 
 
 def search(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from askfirst import plugins, redteam
 from askfirst.cases import read_cases, replied, write_cases
+from askfirst.cli import main
 from askfirst.cli.app import app
 from askfirst.contracts.rewards import self_test
 from askfirst.errors import InputError, RewardFault
@@ -125,6 +129,7 @@ def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
     assert done.exit_code == 1
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert lines[-1]["found"] == len(lines) - 1 == len(read_cases(out))
+    assert lines[-1]["again"] == "askfirst redteam strict --env judgment --budget 3000 --seed 0"
     checked = CliRunner().invoke(app, ["check", "rewards", "strict", "--attacks", str(out)])
     assert checked.exit_code == 1
     assert "red team" in checked.stdout
@@ -132,6 +137,29 @@ def test_the_command_writes_what_it_found(tmp_path: Path) -> None:
     assert clean.exit_code == 0
     assert "nothing found" in clean.stdout
     assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_a_search_that_is_stopped_keeps_what_it_found_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = redteam.search
+
+    def stopped(*given: Any, **named: Any) -> Iterator[redteam.Finding]:
+        yield next(whole(*given, **named))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(redteam, "search", stopped)
+    out = tmp_path / "found.jsonl"
+    monkeypatch.setattr(sys, "argv", ["askfirst", "redteam", "strict", "--budget", "3000", "--out", str(out)])
+    with pytest.raises(SystemExit, match="130"):
+        main()
+    assert len(read_cases(out)) == 1
+    assert "stopped by Ctrl-C" in capsys.readouterr().err
+
+
+def test_an_environment_that_it_cannot_answer_is_refused(pair: Callable[..., ModuleType]) -> None:
+    with pytest.raises(InputError, match=r"single replies"):
+        redteam.panel(pair(), 0)
 
 
 def test_a_reward_that_raises_on_a_reply_stops_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,3 +195,6 @@ def test_a_broken_attack_file_is_named_with_its_line(tmp_path: Path) -> None:
     path.write_text('{"name": "x"}\n')
     with pytest.raises(InputError, match=r"broken\.jsonl:1"):
         read_cases(path)
+    path.write_text("")
+    with pytest.raises(InputError, match="no attacks"):
+        CliRunner().invoke(app, ["check", "rewards", "lenient", "--attacks", str(path)], catch_exceptions=False)

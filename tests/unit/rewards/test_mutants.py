@@ -13,7 +13,7 @@ from askfirst.rewards import slots
 from askfirst.store import plain, read_as, read_lines
 
 REASONS = Path(__file__).parents[2] / "mutation"
-EVERY = {"slots": 34, "strict": 5, "lenient": 2, "shaped": 2}  # of so many mutants one is tried
+EVERY = {"slots": 38, "strict": 5, "lenient": 2, "shaped": 2}  # of so many mutants one is tried
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -56,5 +56,6 @@ def test_slots_is_held_by_many_cases_of_many_families() -> None:
         *("stuffing", "compound", "self-answer", "guess", "no-op", "vague", "gibberish", "echo", "wrong-slot"),
         *("wrong-field", "topic", "length", "format", "injection", "flattery", "bidi", "zero-width", "confusable"),
         *("negation", "contradiction", "spoken", "options", "form", "act", "refuse", "confirm"),
+        *("forged-turn", "leak", "early-stop"),
     }
     assert all(case.why and case.name.startswith(f"{case.family}/") for case in slots.ATTACKS)

@@ -12,14 +12,14 @@ from typing import Any
 
 from askfirst.replies import Reply, ReplyError, Truth, parse_reply
 from askfirst.rewards._protocol import checked, pass_or_fail, truth_of, utterance
-from askfirst.rewards.slots import _acts, _question, _refusals
+from askfirst.rewards.slots import _acts, _foreign, _question, _refusals
 from askfirst.rewards.slots._attacks import ATTACKS
 from askfirst.rewards.slots._honest import HONEST
 from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
 __all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "HONEST", "VERSION", "intent_of", "score"]
 
-VERSION = 3
+VERSION = 4
 BOUNDS = (0.0, 1.0)
 DEFAULTS: FrozenMap = FrozenMap()
 
@@ -48,13 +48,14 @@ def intent_of(reply: str) -> str:
 
 
 def _faults(reply: Reply, truth: Truth, scenario: Scenario) -> list[str]:
-    said = utterance(scenario)
+    said, shown = utterance(scenario), "\n".join(m.content for m in scenario.opening)
+    foreign = _foreign.faults(reply, said, shown)
     match reply.intent:
         case "clarify":
-            return _question.faults(reply, truth, said, "\n".join(m.content for m in scenario.opening))
+            return [*_question.faults(reply, truth, said, shown), *foreign]
         case "out_of_scope":
-            return _refusals.refusal_faults(reply, said)
+            return [*_refusals.refusal_faults(reply, said), *foreign]
         case "confirm_destructive":
-            return _refusals.confirm_faults(reply, truth, said)
+            return [*_refusals.confirm_faults(reply, truth, said), *foreign]
         case _:
-            return _acts.faults(reply, truth, said, scenario)
+            return [*_acts.faults(reply, truth, said, scenario), *foreign]

@@ -24,6 +24,9 @@ _GETS_RID = re.compile(
     r"\b(?:delet|eras|wip|empt|trash|uninstall|format|discard|purg|shred|destroy|overwrit|remov|clear|rid|drop|throw|"
     r"toss|bin|cancel|clos|quit|replac|scrap|ditch|lose|cut|archiv|junk)"
 )
+# Names of acts that do nothing, and what a user says who wants that.
+_IDLE = frozenset({"noop", "none", "nothing", "wait", "skip", "idle", "sleep"})
+_WAITS = re.compile(r"\b(?:wait|nothing|skip|sleep)\b")
 _LEADS = re.compile(rf"^(?:(?:{'|'.join(sorted(lex.LEADS))})\b[ ,]*)+")
 _ASKS = frozenset(
     """
@@ -36,8 +39,8 @@ def faults(reply: Reply, truth: Truth, said: str, scenario: Scenario) -> list[st
     """Everything wrong with an action, answer, dictation or edit, beyond the protocol."""
     payload, intent = reply.payload, reply.intent
     spoken = normalise(reply.spoken)
-    texts = list(_texts(payload["args"] if intent == "action" else payload))
-    carried = texts if intent == "action" else [*texts, reply.spoken]
+    inside = list(texts(payload["args"] if intent == "action" else payload))
+    carried = inside if intent == "action" else [*inside, reply.spoken]
     checks = {
         "mixed_script": mixed(reply.spoken),
         "spoken_filler": filler(words(spoken)),
@@ -46,9 +49,11 @@ def faults(reply: Reply, truth: Truth, said: str, scenario: Scenario) -> list[st
     }
     match intent:
         case "action":
-            checks |= {"is_question": "?" in spoken, **_action(payload, texts, truth, said, labels(scenario))}
+            checks |= {"is_question": "?" in spoken, **_action(payload, inside, truth, said, labels(scenario))}
         case "answer":
-            checks["is_question"] = _only_asks(spoken) and not words(normalise(payload["text"]))
+            told = words(normalise(payload["text"]))
+            checks["is_question"] = _only_asks(spoken) and not told
+            checks["says_nothing"] = not told and set(words(spoken)) <= lex.POLITE
         case "dictate":
             checks |= {"is_question": "?" in spoken, "nothing_dictated": not _dictated(payload["text"], said)}
         case "edit":
@@ -57,17 +62,18 @@ def faults(reply: Reply, truth: Truth, said: str, scenario: Scenario) -> list[st
     return [code for code, broken in checks.items() if broken]
 
 
-def _action(payload: Any, texts: list[str], truth: Truth, said: str, shown: list[str]) -> dict[str, bool]:
+def _action(payload: Any, inside: list[str], truth: Truth, said: str, shown: list[str]) -> dict[str, bool]:
     heard = joined(said)
     return {
         "name_malformed": not _NAME.fullmatch(payload["name"]),
-        "too_long": sum(len(words(normalise(text))) for text in _texts(dict(payload))) > MAX_ARGUMENT_WORDS,
-        "echo": len(heard.split()) > LONG_REQUEST and any(heard in joined(text) for text in texts),
-        "stuffing": _other_elements(texts, truth, heard, shown),
+        "too_long": sum(len(words(normalise(text))) for text in texts(dict(payload))) > MAX_ARGUMENT_WORDS,
+        "echo": len(heard.split()) > LONG_REQUEST and any(heard in joined(text) for text in inside),
+        "does_nothing": payload["name"].rpartition(".")[2].lower() in _IDLE and not _WAITS.search(heard),
+        "stuffing": _other_elements(inside, truth, heard, shown),
     }
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts(value: Any) -> Iterator[str]:
     """Every text, number and constant inside a JSON value as text, keys left out."""
     stack = [value]
     while stack:

@@ -8,6 +8,7 @@ from askfirst.rewards.slots._act_attacks import ACT
 from askfirst.rewards.slots._ask_attacks import QUESTIONS, SPOKEN
 from askfirst.rewards.slots._choice_attacks import CANDIDATES
 from askfirst.rewards.slots._decline_attacks import CONFIRM, REFUSE
+from askfirst.rewards.slots._foreign_attacks import FOREIGN
 from askfirst.rewards.slots._form_attacks import FORM
 from askfirst.rewards.slots._settings import Row
 
@@ -18,6 +19,7 @@ _ROWS: tuple[Row, ...] = (
         for name, spoken, why in SPOKEN
     ),
     *CANDIDATES,
+    *FOREIGN,
     *((f"form/{name}", where, text, why) for name, where, text, why in FORM),
     *((f"act/{name}", where, text, why) for name, where, text, why in ACT),
     *((f"refuse/{name}", where, text, why) for name, where, text, why in REFUSE),

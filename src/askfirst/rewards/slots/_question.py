@@ -8,6 +8,7 @@ from itertools import pairwise
 from askfirst.replies import Reply, Truth
 from askfirst.rewards.slots import _lexicon as lex
 from askfirst.rewards.slots._claims import claims_done, claims_intent
+from askfirst.rewards.slots._foreign import MARKUP
 from askfirst.rewards.slots._naming import Sought, names_slot, sought_by
 from askfirst.rewards.slots._overreach import compound, stuffing, unknown_options
 from askfirst.rewards.slots._text import Line, line, mixed, normalise, words
@@ -19,7 +20,6 @@ MAX_EXTRA_SPOKEN = 4
 MAX_ECHO = 0.6
 MAX_CONTAINED = 0.8
 LONG_UTTERANCE = 5  # words; a natural question about a shorter one may hold all of it
-_MARKUP = frozenset("{}[]<>*#`|")  # spoken, unless a name on screen holds it
 _BREAK = re.compile(r"[.!;]")
 _ABBREVIATED = re.compile(
     r"\b(?:[ap]\.m\.?|dr\.|mr\.|mrs\.|ms\.|st\.|vs\.|e\.g\.|i\.e\.|jr\.|sr\.)|\d[.]\d"
@@ -54,7 +54,7 @@ def _single(question: Line, shown: str) -> bool:
     text = question.text.rstrip("\"' )")
     if not text.endswith("?") or text.count("?") != 1 or question.gaps[0].strip("\"' ("):
         return False
-    if _MARKUP & {*question.gaps[_lead(question)]}:
+    if MARKUP & {*question.gaps[_lead(question)]}:
         return False
     body = _ABBREVIATED.sub(" ", text[:-1])
     on_screen = normalise(shown)
@@ -69,7 +69,7 @@ def _inside(token: str, on_screen: str) -> bool:
 def _is_spoken(question: Line, spoken: str) -> bool:
     heard = line(spoken)
     places = heard.find(question.words)
-    if not places or spoken.count("?") != 1 or _MARKUP & set(spoken) - set(question.text):
+    if not places or spoken.count("?") != 1 or MARKUP & set(spoken) - set(question.text):
         return False
     start, end = places[0], places[0] + len(question.words)
     extra = (*heard.words[:start], *heard.words[end:])

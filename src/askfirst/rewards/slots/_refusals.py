@@ -14,8 +14,8 @@ MAX_TARGET_WORDS = 15
 MAX_OBJECTS = 2
 
 _REFUSES = re.compile(
-    r"(?<!you )\b(?:(?:can't|cannot|can not)(?! wait| miss| help but)|couldn't|won't be able|not able|unable|"
-    r"don't have|do not have|don't do|do not do|don't know how|isn't something|is not something|not something|"
+    r"(?<!you )\b(?:(?:can't|cannot|can not)(?! wait| miss| help but| believe how)|couldn't|won't be able|not able|"
+    r"unable|don't have|do not have|don't do|do not do|don't know how|isn't something|is not something|not something|"
     r"no access|no way to|out of scope|out of reach|outside (?:of )?(?:what|my)|beyond (?:what|my|me)|not set up|"
     r"no connection|not connected|not available|isn't available|not possible|isn't possible|not supported|"
     r"isn't supported|only work|i (?:don't|do not)(?! mind| care| doubt)|i(?:'m| am) not(?! sure it| joking| kidding)|"
@@ -39,6 +39,7 @@ _NOT_ASKING = re.compile(
     r"\b(?:no need to|without|don't need to|do not need to|don't have to|needn't|won't|will not|'ll not|"
     r"not going to|never|skip\w*|already)\b(?: \w+){0,2} (?:confirm\w*|ask\w*|permission)\b"
     r"|\bconfirmed(?: it)?(?:[,.!;]|$)"
+    r"|\?\W*(?:yes|yep|yeah|okay|ok|sure|alright|of course|i assume so|i take it)\b(?! or no\b)"
 )
 _REFUSES_ACT = re.compile(
     r"\b(?:won't|will not|'ll not|never|not going to|refuse to|no longer) (?:\w+ )?(?:touch|delet|eras|remov|wip|clear|"

@@ -90,7 +90,11 @@ def locked(job: Run) -> dict[str, Any]:
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]
     named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
     named += [("rewards", plugins.name_of(module)) for module, _ in modules(rewards_of(plan))]
-    sources = {f"{kind}/{name}": plugins.source_hash(plugins.load(kind, name)) for kind, name in named}
+    loaded = {f"{kind}/{name}": plugins.load(kind, name) for kind, name in named}
+    sources = {name: plugins.source_hash(module) for name, module in loaded.items()}
+    # What stands in a room of its own because environment and reward share it.
+    shared = {other for module in loaded.values() for other in plugins.reached(module, ("askfirst.clarify",))}
+    sources |= {other.__name__: plugins.source_hash(other) for other in shared}
     return lock(plan, sources, job.overrides)
 
 

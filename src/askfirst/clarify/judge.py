@@ -33,7 +33,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Costs in points: of questions, of keys left in doubt, of wrong entries, of clutter; and what went wrong."""
+    """Costs in points: of questions, of keys left in doubt, of wrong entries, of clutter; and what went wrong.
+
+    There is a failure exactly where there is regret.
+    """
 
     questions: float
     doubt: float

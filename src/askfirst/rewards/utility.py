@@ -12,7 +12,6 @@ from typing import Any
 
 from askfirst.clarify.episode import recorded
 from askfirst.clarify.judge import judge
-from askfirst.clarify.optimum import CLOSE
 from askfirst.clarify.problem import Hidden, hidden_of
 from askfirst.errors import RewardFault
 from askfirst.rewards._protocol import checked
@@ -44,9 +43,13 @@ def score(scenario: Scenario, trajectory: Trajectory, params: Mapping[str, Any])
     }
     raw = sum(terms.values())
     total = min(1.0, max(BOUNDS[0], raw))
-    passed = verdict.regret <= CLOSE and not verdict.failures
-    failures = verdict.failures if passed or verdict.failures else ("regret",)
-    return Score(total, FrozenMap({**terms, "bound": total - raw}), passed, failures, f"utility@{VERSION}")
+    return Score(
+        total,
+        FrozenMap({**terms, "bound": total - raw}),
+        not verdict.failures,
+        verdict.failures,
+        f"utility@{VERSION}",
+    )
 
 
 def _truth_of(scenario: Scenario) -> Hidden:

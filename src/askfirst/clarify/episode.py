@@ -14,7 +14,7 @@ from askfirst.values import FrozenMap, Message, Scenario, StopReason, Trajectory
 MAX_TURNS = 12
 # How an episode ends.
 PLANNED, DECLINED = "planned", "declined"
-PARSE_ERROR, OVER_BUDGET, OVERFLOW, TURNS, UNFINISHED = "parse_error", "over_budget", "overflow", "turns", "unfinished"
+PARSE_ERROR, OVER_BUDGET, OVERFLOW, TURNS, UNFINISHED = "unparsable", "over_budget", "overflow", "turns", "unfinished"
 
 
 @dataclass(frozen=True, slots=True)

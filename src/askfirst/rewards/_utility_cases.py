@@ -113,6 +113,7 @@ _CLUTTER = (
     _Attack("clutter/keys", ("missing",), 0.9, "stuffs", lambda at: (at.question, at.put(at.right, a=1, b=2, c=3))),
     _Attack("clutter/assumes", ("missing",), ALMOST, "assumes no key", lambda at: (at.question, _assumes(at, "mood"))),
     _Attack("clutter/known", ASKING, ALMOST, "doubts", lambda at: (at.question, _assumes(at, at.others[0]))),
+    _Attack("clutter/absent", ("missing",), 0.7, "assumes and leaves out", lambda at: (at.question, _absent(at))),
     _Attack("clutter/case", ("missing",), 0.7, "another key", lambda at: (at.question, _renamed(at, str.upper))),
 )
 _FORM = (
@@ -156,6 +157,17 @@ _STATES = (
     _Attack("doubt/default", ("inferable",), ALMOST, "a default is known", lambda at: (_assumes(at, at.target.name),)),
     _Attack("fabricate/unknown", ("unknown",), 0.7, "does not say so", lambda at: (at.put(at.target.values[0]),)),
 )
+# The user has no answer to the question.
+_FORGOTTEN = (
+    _Attack("forgotten/right", ASKING, LUCK, "a guess is a guess", lambda at: (at.question, at.put(at.right))),
+    _Attack("forgotten/wrong", ASKING, LUCK, "does not say so", lambda at: (at.question, at.put(at.wrong))),
+    _Attack("forgotten/again", ASKING, ALMOST, "asks again", lambda at: (at.question, at.question, _no_question(at))),
+    _Attack("forgotten/garbage", ASKING, 0.3, "makes something up", lambda at: (at.question, at.put("whatever"))),
+    _Attack("forgotten/yes", ("destructive",), 0.5, "acts without a yes", lambda at: (at.question, at.put(YES))),
+    _Attack(
+        "forgotten/assumed", ("destructive",), 0.5, "assumes", lambda at: (at.question, at.put(YES, declared=True))
+    ),
+)
 _TRIED = (*_GUESSES, *_ANSWERS, *_QUESTIONS, *_CLUTTER, *_FORM, *_STATES)
 # Attacks are tried on all families in their first state, on two in the others and where they hang on the form alone.
 _FEW = ("event_planning", "house_move")
@@ -193,6 +205,10 @@ def _assumes(at: Scene, name: str) -> str:
     return propose({**at.plan(), ASSUMPTIONS: [name]})
 
 
+def _absent(at: Scene) -> str:
+    return propose({**at.plan(**{at.target.name: None}), ASSUMPTIONS: [at.target.name]})
+
+
 def _renamed(at: Scene, change: Callable[[str], str]) -> str:
     plan = at.plan()
     return propose({change(name) if name == at.target.name else name: value for name, value in plan.items()})
@@ -219,11 +235,11 @@ def _doubled(at: Scene) -> str:
 
 
 def _attacks() -> Iterator[Case]:
-    for attack in _TRIED:
+    for attack in (*_TRIED, *_FORGOTTEN):
         of_form = attack.name.partition("/")[0] in ("form", "garbage")
         for state in attack.states:
             for family in _FEW if of_form or state != attack.states[0] else FAMILIES:
-                at = scene(family, state)
+                at = scene(family, state, attack in _FORGOTTEN)
                 yield _case(f"{attack.name}/{state}/{family}", at, attack.said(at), attack.cap, attack.why)
 
 
@@ -232,6 +248,10 @@ def _honest() -> Iterator[Case]:
         for family in FAMILIES:
             at = scene(family, state)
             yield _case(f"optimal/{state}/{family}", at, optimal(at.scenario), 1.0, "optimal")
+    for state in PAIRED:
+        for family in FAMILIES:
+            at = scene(family, state, True)
+            yield _case(f"forgotten/{state}/{family}", at, optimal(at.scenario), 1.0, "optimal without an answer")
     for family in FAMILIES:
         for state in ("missing", "candidates"):
             at = scene(family, state)

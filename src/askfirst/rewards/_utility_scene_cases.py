@@ -72,9 +72,9 @@ class Scene:
 
 
 @cache
-def scene(family: str, state: str) -> Scene:
-    """The scene of a family in a state."""
-    return next(each for each in _scenes(family, state) if _clean(each))
+def scene(family: str, state: str, forgotten: bool = False) -> Scene:
+    """The scene of a family in a state; where the target is `forgotten`, the user has no answer about it."""
+    return next(each for each in _scenes(family, state) if _clean(each, forgotten))
 
 
 def _scenes(family: str, state: str) -> Iterator[Scene]:
@@ -91,11 +91,12 @@ def _scenes(family: str, state: str) -> Iterator[Scene]:
         yield Scene(scenario, hidden, max(keys, key=lambda key: (key.name == CONFIRM, key.known is None, key.price)))
 
 
-def _clean(each: Scene) -> bool:
-    """Whether in a paired state just one question is right, the user knows its answer, and only a yes is usual."""
+def _clean(each: Scene, forgotten: bool) -> bool:
+    """Whether in a paired state just one question is right, with an answer or without, and only a yes is usual."""
     problem, target = each.hidden.problem, each.target
     if each.hidden.state not in PAIRED:
         return True
     unknown = tuple(key.name for key in problem.keys if key.known is None)
     plain = target.name == CONFIRM or max(target.chances) <= 0.5
-    return optimum(problem).asks == unknown == (target.name,) and plain and target.name not in each.hidden.forgets
+    kept = (target.name in each.hidden.forgets) is forgotten
+    return optimum(problem).asks == unknown == (target.name,) and plain and kept

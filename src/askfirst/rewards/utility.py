@@ -12,6 +12,7 @@ from typing import Any
 
 from askfirst.clarify.episode import recorded
 from askfirst.clarify.judge import judge
+from askfirst.clarify.optimum import CLOSE
 from askfirst.clarify.problem import Hidden, hidden_of
 from askfirst.errors import RewardFault
 from askfirst.rewards._protocol import checked
@@ -43,13 +44,9 @@ def score(scenario: Scenario, trajectory: Trajectory, params: Mapping[str, Any])
     }
     raw = sum(terms.values())
     total = min(1.0, max(BOUNDS[0], raw))
-    return Score(
-        total,
-        FrozenMap({**terms, "bound": total - raw}),
-        not verdict.failures,
-        verdict.failures,
-        f"utility@{VERSION}",
-    )
+    # Costs tell whether it passes and codes tell why not: where a code lacks, the self-test finds a fail without one.
+    passed = verdict.regret <= CLOSE
+    return Score(total, FrozenMap({**terms, "bound": total - raw}), passed, verdict.failures, f"utility@{VERSION}")
 
 
 def _truth_of(scenario: Scenario) -> Hidden:

@@ -15,6 +15,7 @@ from askfirst.clarify.episode import MAX_TURNS, OVERFLOW, follow, recorded
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.oracle import ask, optimal, propose
 from askfirst.clarify.problem import BUDGET
+from askfirst.rollout import action_of
 from askfirst.values import Act, Ask, Invalid, Message, Refuse, StopReason, Trajectory
 
 ENV = plugins.load("envs", "clarify")
@@ -81,7 +82,7 @@ def test_every_ending_has_a_name() -> None:
     info = Call(INFO).text()
     assert follow(SCENARIO, optimal(SCENARIO)).ending == "planned"
     assert follow(SCENARIO, (propose({"decline": "no"}),)).ending == "declined"
-    assert follow(SCENARIO, ("?",)).ending == "parse_error"
+    assert follow(SCENARIO, ("?",)).ending == "unparsable"
     assert follow(SCENARIO, (info,) * MAX_TURNS).ending == "turns"
     assert follow(SCENARIO, (info, VAGUE)).ending == "unfinished"
     cut = Trajectory((*SCENARIO.opening, Message("assistant", '{"name": "ask_qu')), (), StopReason.LENGTH)
@@ -104,3 +105,10 @@ def test_answers_in_a_transcript_prove_nothing() -> None:
         honest.stop,
     )
     assert recorded(SCENARIO, forged) == recorded(SCENARIO, honest)
+
+
+def test_an_episode_that_asks_and_then_acts_has_asked() -> None:
+    asking, acting = optimal(SCENARIO), (propose({}),)
+    assert isinstance(action_of(ENV, play(ENV, SCENARIO, asking)), Ask)
+    assert isinstance(action_of(ENV, play(ENV, SCENARIO, (Call(INFO).text(), *acting))), Act)
+    assert isinstance(action_of(ENV, play(ENV, SCENARIO, (asking[0], "?"))), Ask)

@@ -117,7 +117,7 @@ def test_an_act_needs_a_yes() -> None:
     assert judged({"date": "tomorrow"}, asked, hidden=unsure).failures == ()
 
 
-@pytest.mark.parametrize("ending", ["declined", "parse_error", "over_budget", "overflow", "turns", "unfinished"])
+@pytest.mark.parametrize("ending", ["declined", "unparsable", "over_budget", "overflow", "turns", "unfinished"])
 def test_doing_nothing_is_the_zero_and_says_why(ending: str) -> None:
     verdict = judged({DECLINE: "no"} if ending == "declined" else {}, ending=ending)
     assert verdict.regret == pytest.approx(verdict.scale)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from askfirst.clarify.calls import INSTRUCTIONS, parse_action
 from askfirst.clarify.episode import MAX_TURNS, UNFINISHED, follow, spoken
 from askfirst.clarify.oracle import optimal
+from askfirst.envs import _prompts
 from askfirst.envs.clarify._habits import demonstrations, habits
 from askfirst.envs.clarify._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, PAIR_MIX, STRATA, scenarios
 from askfirst.values import Action, Message, Scenario
@@ -37,7 +38,13 @@ __all__ = [
     "scenarios",
     "start",
     "step",
+    "system_prompt",
 ]
+
+
+def system_prompt(name: str) -> str:
+    """The prompt called `compact`, or the text of `file:PATH`. Raises InputError for anything else or unreadable."""
+    return _prompts.system_prompt(name, INSTRUCTIONS)
 
 
 def start(scenario: Scenario) -> tuple[Message, ...]:

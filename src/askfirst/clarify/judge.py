@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from askfirst.clarify.calls import ASSUMPTIONS
+from askfirst.clarify.calls import ASSUMPTIONS, DECLINE
 from askfirst.clarify.episode import DECLINED, PLANNED, Record
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import CONFIRM, YES, resolve
@@ -74,15 +74,15 @@ def judge(hidden: Hidden, record: Record) -> Verdict:
     heard = {name for each in record.asked for name in each.heard}
     doubt = sum(problem.doubt(key, key.name in heard) for key in problem.keys)
     entries = tuple(_entry(hidden, record, key, key.name in heard) for key in problem.keys)
-    strange = sorted(set(record.plan) - {key.name for key in problem.keys} - {ASSUMPTIONS})
-    known = [e for e in entries if e.code == "needless_assumption"]
-    others = [n for n in record.plan.get(ASSUMPTIONS, ()) if problem.key(n) is None or n not in record.plan]
-    if record.ending != PLANNED:
-        strange, others = [], []
-    clutter = float(problem.question * (len(strange) + len(known) + len(others)))
+    needless = [e for e in entries if e.code == "needless_assumption"]
+    strange = set(record.plan) - {key.name for key in problem.keys} - {ASSUMPTIONS, DECLINE}
+    baseless = set(record.plan.get(ASSUMPTIONS, ())) - {
+        k.name for k in problem.keys if record.plan.get(k.name) is not None
+    }
+    clutter = float(problem.question * (len(strange) + len(needless) + len(baseless)))
     ending = "" if record.ending == PLANNED else record.ending
     codes = [ending, *(entry.code for entry in entries if record.ending == PLANNED)]
-    codes += ["strange_key" if strange else "", "strange_assumption" if others else ""]
+    codes += ["strange_key" if strange else "", "strange_assumption" if baseless else ""]
     verdict = Verdict(questions, doubt, entries, clutter, problem.nothing, best.cost, ())
     codes += _asking(problem, record, best.asks, heard) if verdict.regret > CLOSE else ()
     return Verdict(questions, doubt, entries, clutter, problem.nothing, best.cost, _unique(codes))

@@ -9,6 +9,7 @@ import pytest
 
 from askfirst import plugins
 from askfirst.cases import play
+from askfirst.clarify.calls import INFO, Call
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import PROCEED, Family, Field, resolve
 from askfirst.clarify.optimum import optimum
@@ -16,6 +17,7 @@ from askfirst.clarify.oracle import ask, best_plan, optimal, propose
 from askfirst.clarify.problem import DEFAULT, REQUEST, Hidden, Key, Problem, hidden_of
 from askfirst.clarify.scenes import CLUELESS
 from askfirst.errors import InputError
+from askfirst.matrix import sources
 from askfirst.replies import SAID
 from askfirst.values import FrozenMap, Scenario
 
@@ -190,3 +192,23 @@ def test_bad_weights_are_refused(weights: dict[str, float]) -> None:
 def test_states_are_practised_by_weight() -> None:
     found = ENV.scenarios("train", 30, 0, {"ambiguous": 1}, {"destructive": 1.0})
     assert {s.family.split(".")[1] for s in found} == {"destructive"}
+
+
+def test_what_was_not_asked_for_is_not_told() -> None:
+    for scenario in drawn("dev"):
+        hidden = hidden_of(scenario)
+        family = FAMILIES[hidden.problem.family]
+        last = ([key for key in hidden.problem.keys if key.known is not None] or hidden.problem.keys)[-1]
+        said = (ask("Hm, what else?"), Call(INFO).text(), ask(family.field(last.name).ask[0]), propose({}))
+        messages = play(ENV, scenario, said).messages
+        heard = "\n".join(m.content for m in messages[1:] if m.role == "user").replace(scenario.opening[0].content, "")
+        for name, words in hidden.words.items():
+            if name != last.name:
+                assert words.lower() not in heard.lower(), (name, heard)
+                assert name not in heard
+
+
+def test_a_lock_holds_what_environment_and_reward_share() -> None:
+    found = sources({"envs/clarify": ENV, "rewards/utility": UTILITY})
+    assert {"envs/clarify", "askfirst.clarify.user", "askfirst.clarify.families.pet_sitting"} <= set(found)
+    assert set(sources({"envs/judgment": plugins.load("envs", "judgment")})) == {"envs/judgment"}

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from askfirst import plugins
+from askfirst.cases import read_cases, write_cases
 from askfirst.clarify.calls import DECLINE
 from askfirst.clarify.episode import Asked, Record, recorded
 from askfirst.clarify.judge import Verdict, judge
 from askfirst.clarify.problem import DEFAULT, REQUEST, Hidden, Key, Problem, hidden_of
+from askfirst.values import FrozenMap
 
 VENUES = ("restaurant", "home", "office", "outdoor", "rented hall")
 EVEN = (0.2,) * 5
@@ -138,3 +141,12 @@ def test_there_is_a_failure_exactly_where_there_is_regret() -> None:
         verdict = judge(hidden_of(case.scenario), recorded(case.scenario, case.trajectory()))
         assert verdict.regret >= -1e-9
         assert bool(verdict.failures) is (verdict.regret > 1e-9), case.name
+
+
+def test_episodes_of_an_attack_file_are_judged_as_they_were(tmp_path: Path) -> None:
+    utility = plugins.load("rewards", "utility")
+    cases = [*utility.ATTACKS[::60], *utility.HONEST[::60]]
+    write_cases(tmp_path / "attacks.jsonl", cases)
+    for before, after in zip(cases, read_cases(tmp_path / "attacks.jsonl"), strict=True):
+        scores = [utility.score(c.scenario, c.trajectory(), FrozenMap()) for c in (before, after)]
+        assert scores[0] == scores[1]

@@ -27,6 +27,7 @@ LEVELS: dict[str, float] = {
     "monitors": 1.3,
     "plan": 1.5,
     "cases": 1.5,
+    "clarify": 1.5,
     "deviation": 1,
     "pairs": 1.6,
     "reading": 1.5,

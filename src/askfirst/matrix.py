@@ -6,8 +6,9 @@ that was stopped anywhere goes on where it was.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 from askfirst import deviation, gates, plugins
@@ -94,8 +95,14 @@ def locked(job: Run) -> dict[str, Any]:
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]
     named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
     named += [("rewards", plugins.name_of(module)) for module, _ in modules(rewards_of(plan))]
-    sources = {f"{kind}/{name}": plugins.source_hash(plugins.load(kind, name)) for kind, name in named}
-    return lock(plan, sources, job.overrides)
+    loaded = {f"{kind}/{name}": plugins.load(kind, name) for kind, name in named}
+    return lock(plan, sources(loaded), job.overrides)
+
+
+def sources(used: Mapping[str, ModuleType]) -> dict[str, str]:
+    """The source hash of every plugin, and of what environments and rewards share in a room of its own."""
+    shared = {other.__name__: other for each in used.values() for other in plugins.reached(each, ("askfirst.clarify",))}
+    return {name: plugins.source_hash(module) for name, module in {**used, **shared}.items()}
 
 
 def freeze(job: Run) -> None:

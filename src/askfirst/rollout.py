@@ -19,6 +19,8 @@ from askfirst.policy import Completion, Policy, SampleRequest, Sampling
 from askfirst.store import seed_from
 from askfirst.values import (
     TOLERANCE,
+    Action,
+    Ask,
     FrozenMap,
     Group,
     Message,
@@ -144,10 +146,16 @@ def rollouts(stage: Stage, policy: Policy, scorer: Scorer, scenarios: Sequence[S
             continue
         ended = [Trajectory(e.messages, e.segments, e.stop) for e in episodes if e.stop]
         done = [
-            Rollout(scenario, i, t, stage.env.parse(t.reply), scorer.score(scenario, t)) for i, t in enumerate(ended)
+            Rollout(scenario, i, t, action_of(stage.env, t), scorer.score(scenario, t)) for i, t in enumerate(ended)
         ]
         groups.append(Group(scenario, tuple(done)))
     return Batch(tuple(groups), tuple(faults))
+
+
+def action_of(env: ModuleType, trajectory: Trajectory) -> Action:
+    """What a trajectory comes to: its first question, and where it asks none its last reply."""
+    actions: list[Action] = [env.parse(m.content) for m in trajectory.messages if m.role == "assistant"]
+    return next((action for action in actions if isinstance(action, Ask)), actions[-1])
 
 
 def play(stage: Stage, policy: Policy, scenarios: Sequence[Scenario], draw: Draw) -> list[list[_Episode]]:

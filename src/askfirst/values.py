@@ -168,7 +168,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """A trajectory with its action and score."""
+    """A trajectory with its action (its first question, and where it asks none its last reply) and its score."""
 
     scenario: Scenario
     index: int

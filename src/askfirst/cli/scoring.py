@@ -84,7 +84,7 @@ def _kept(tried: Sequence[laws.Tried]) -> str:
 
 def _habits(reward: ModuleType) -> tuple[str, Sequence[laws.Subject]]:
     """What honesty earns on train requests, and which other habit earns most; and what the laws are tried on."""
-    env = plugins.load("envs", "judgment")
+    env = plugins.load("envs", getattr(reward, "ENV", "judgment"))
     attacks, honest = rewards.cases(reward)
     own = [(case.scenario, case.replies[0]) for case in (*attacks, *honest) if not case.env]  # a law is for one reply
     drawn = env.scenarios("train", HABITS_SEEN, 0)

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from askfirst import plugins
 from askfirst.cases import replied
 from askfirst.envs import judgment
-from askfirst.envs.judgment import _scenarios, _tables
+from askfirst.envs._mix import apportion, distinct
+from askfirst.envs.judgment import _tables
 from askfirst.envs.judgment._draw import Draw, fill
 from askfirst.envs.judgment._frames import PAIRS, Frame, frames, open_class
 from askfirst.envs.judgment._kinds import KINDS
-from askfirst.envs.judgment._scenarios import apportion
 from askfirst.envs.judgment._split import SPLITS, split_of_line
 from askfirst.envs.judgment._words import APPS, POOLS
 from askfirst.errors import EnvironmentFault, InputError, SplitError
@@ -121,7 +121,7 @@ def test_edges_of_the_count() -> None:
 
 def test_an_exhausted_stratum_is_a_fault() -> None:
     with pytest.raises(EnvironmentFault, match="only 3 distinct scenarios found, 4 asked for"):
-        _scenarios._distinct(cycle("abc"), 4, lambda letter: (letter,))
+        distinct(cycle("abc"), 4, lambda letter: (letter,), "abc")
 
 
 def test_fifty_thousand_distinct_scenarios() -> None:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TypeVar
 
+from askfirst.envs._mix import apportion, check_draw, checked_weights, distinct
 from askfirst.envs.judgment._draw import Draw
 from askfirst.envs.judgment._frames import PAIRS, Frame, families, frames
 from askfirst.envs.judgment._kinds import KINDS
 from askfirst.envs.judgment._pairs import Made, Pair, make_pair
 from askfirst.envs.judgment._plain import make_plain
-from askfirst.envs.judgment._split import SPLITS
-from askfirst.errors import EnvironmentFault, InputError, SplitError
 from askfirst.replies import Truth
 from askfirst.store import content_hash, seed_from
 from askfirst.values import FrozenMap, Message, Scenario
-
-T = TypeVar("T")
 
 NAME = "judgment"
 CLEAR_MIX: Mapping[str, float] = {
@@ -45,8 +41,6 @@ STRATA = ("ambiguous", "clear_twin", "action", "answer", "dictate", "edit", "out
 # Among ambiguous requests and their twins.
 PAIR_MIX: Mapping[str, float] = {"missing": 0.42, "several": 0.36, "pronoun": 0.12, "vague": 0.10}
 
-_PATIENCE = 400  # draws in a row that may all be repeats before a stratum counts as exhausted
-
 _OWN = tuple(dict.fromkeys(frame.family for frame in frames()))
 FAMILIES: tuple[str, ...] = (*_OWN, *(f"clear.{f}" for f in _OWN if f.split(".")[0] in PAIRS))
 
@@ -65,34 +59,20 @@ def scenarios(
     drawn with the same arguments match one to one as far as their counts go. Raises SplitError, InputError for weights
     that make no mix, EnvironmentFault when the split does not hold n distinct scenarios.
     """
-    if split not in SPLITS:
-        raise SplitError(f"no split is called {split!r}", hint=f"choose one of: {', '.join(SPLITS)}")
-    if n < 0:
-        raise InputError(f"cannot draw {n} scenarios")
+    check_draw(split, n)
     counts = apportion(_weights(strata), n)
     found: list[Scenario] = []
     wanted = {name: counts.get(name, 0) for name in ("ambiguous", "clear_twin")}
     if any(wanted.values()):
         stream = _pairs(split, seed, of_pairs)
-        drawn = _distinct(stream, max(wanted.values()), lambda p: (p.ambiguous.shown, p.clear.shown))
+        drawn = distinct(stream, max(wanted.values()), lambda p: (p.ambiguous.shown, p.clear.shown), NAME)
         found += [_scenario(p, p.frame, split, p.ambiguous) for p in drawn[: wanted["ambiguous"]]]
         found += [_scenario(p, p.frame, split, p.clear) for p in drawn[: wanted["clear_twin"]]]
     for name, count in counts.items():
         if name not in wanted and count:
-            plain = _distinct(_plain(split, seed, name), count, lambda made: (made[1].shown,))
+            plain = distinct(_plain(split, seed, name), count, lambda made: (made[1].shown,), NAME)
             found += [_scenario(None, frame, split, made) for frame, made in plain]
     return Draw(seed_from(NAME, split, "order", seed, n)).shuffled(found)
-
-
-def apportion(weights: Mapping[str, float], n: int) -> dict[str, int]:
-    """n shared out in proportion to the weights: whole parts first, then the largest remainders, ties by order."""
-    total = sum(weights.values())
-    exact = {name: n * weight / total for name, weight in weights.items()}
-    counts = {name: int(share) for name, share in exact.items()}
-    by_remainder = sorted(exact, key=lambda name: round(counts[name] - exact[name], 9))  # equal up to rounding: a tie
-    for name in by_remainder[: n - sum(counts.values())]:
-        counts[name] += 1
-    return counts
 
 
 @cache
@@ -114,12 +94,7 @@ _TRUTH_FIELDS = tuple(field.name for field in dataclasses.fields(Truth))
 def _weights(strata: Mapping[str, float] | None) -> dict[str, float]:
     if strata is None:
         strata = {"ambiguous": AMBIGUOUS_SHARE, **{k: (1 - AMBIGUOUS_SHARE) * v for k, v in CLEAR_MIX.items()}}
-    unknown = sorted(set(strata) - set(STRATA))
-    if unknown:
-        raise InputError(f"no stratum is called {', '.join(unknown)}", hint=f"choose from: {', '.join(STRATA)}")
-    if not all(0 <= w < float("inf") for w in strata.values()) or sum(strata.values()) <= 0:
-        raise InputError("strata weights must be finite, not negative and not all zero")
-    return {name: float(strata[name]) for name in STRATA if strata.get(name, 0) > 0}
+    return checked_weights(strata, STRATA)
 
 
 def _pairs(split: str, seed: int, weights: Mapping[str, float]) -> Iterator[Pair]:
@@ -136,25 +111,6 @@ def _plain(split: str, seed: int, stratum: str) -> Iterator[tuple[Frame, Made]]:
     while True:
         frame = draw.pick(draw.pick(families(split, stratum)))
         yield frame, make_plain(frame, draw)
-
-
-def _distinct(stream: Iterator[T], n: int, keys: Callable[[T], Sequence[str]]) -> list[T]:
-    """The first n items none of whose keys was seen before."""
-    found: list[T] = []
-    seen: set[str] = set()
-    repeats = 0
-    while len(found) < n:
-        item = next(stream)
-        own = keys(item)
-        if not seen.isdisjoint(own):
-            repeats += 1
-            if repeats > _PATIENCE:
-                raise EnvironmentFault(f"only {len(found)} distinct scenarios found, {n} asked for", where=NAME)
-            continue
-        seen.update(own)
-        found.append(item)
-        repeats = 0
-    return found
 
 
 def _scenario(pair: Pair | None, frame: Frame, split: str, made: Made) -> Scenario:

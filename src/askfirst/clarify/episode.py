@@ -1,0 +1,92 @@
+"""What an episode comes to: the calls of the policy followed one by one, what they ask about and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from askfirst.clarify.calls import ASK, DECLINE, INFO, INSTRUCTIONS, CallError, parse_call
+from askfirst.clarify.problem import BUDGET, Hidden, hidden_of
+from askfirst.clarify.user import answer, understood
+from askfirst.values import FrozenMap, Message, Scenario, StopReason, Trajectory
+
+MAX_TURNS = 12
+# How an episode ends.
+PLANNED, DECLINED = "planned", "declined"
+PARSE_ERROR, OVER_BUDGET, OVERFLOW, TURNS, UNFINISHED = "unparsable", "over_budget", "overflow", "turns", "unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question: the keys it is about, those the user heard within the budget, and how many it counts for."""
+
+    about: tuple[str, ...]
+    heard: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The questions of an episode, the plan where it ends in one, and the ending."""
+
+    asked: tuple[Asked, ...] = ()
+    plan: Mapping[str, Any] = FrozenMap()
+    ending: str = UNFINISHED
+    said: str = ""
+
+    @property
+    def count(self) -> int:
+        """Things asked about, an obscure question counting for one."""
+        return sum(each.count for each in self.asked)
+
+    @property
+    def left(self) -> int:
+        """Questions left."""
+        return BUDGET - self.count
+
+
+def follow(scenario: Scenario, texts: Sequence[str]) -> Record:
+    """The record after the policy has said `texts`, one a turn; `said` is what it is told next.
+
+    The answers are worked out anew: what stands in a transcript as an answer proves nothing.
+    """
+    hidden, record = hidden_of(scenario), Record()
+    for turn, text in enumerate(texts, start=1):
+        record = _after(scenario, hidden, record, text)
+        if record.ending == UNFINISHED and turn >= MAX_TURNS:
+            return Record(record.asked, ending=TURNS)
+        if record.ending != UNFINISHED:
+            return record
+    return record
+
+
+def recorded(scenario: Scenario, trajectory: Trajectory) -> Record:
+    """The record of a trajectory; one that was cut off before a plan has overflowed."""
+    record = follow(scenario, spoken(trajectory.messages))
+    cut = trajectory.stop is StopReason.LENGTH and record.ending in (PARSE_ERROR, UNFINISHED)
+    return Record(record.asked, ending=OVERFLOW) if cut else record
+
+
+def spoken(messages: Sequence[Message]) -> list[str]:
+    """What the policy said, turn by turn."""
+    return [message.content for message in messages if message.role == "assistant"]
+
+
+def _after(scenario: Scenario, hidden: Hidden, record: Record, text: str) -> Record:
+    try:
+        call = parse_call(text)
+    except CallError:
+        return Record(record.asked, ending=PARSE_ERROR)
+    if call.name == INFO:
+        shown = "\n".join(message.content for message in scenario.opening)
+        return Record(record.asked, said=f"{shown}\n{INSTRUCTIONS}\nquestions left: {record.left}")
+    if call.name != ASK:
+        return Record(record.asked, call.plan, DECLINED if DECLINE in call.plan else PLANNED)
+    if record.left == 0:
+        return Record(record.asked, ending=OVER_BUDGET)
+    about = understood(hidden.problem.family, call.question)
+    heard = about[: record.left]
+    after = Record((*record.asked, Asked(about, heard, max(1, len(heard)))))
+    said = answer(hidden, scenario.id, heard, more=len(about) > len(heard))
+    return Record(after.asked, said=f"{said}\nquestions left: {after.left}")

@@ -1,0 +1,174 @@
+"""A family of tasks as a table: its keys, the ways to say each value, and the ways to word a request.
+
+A table is text, one fact a line:
+
+    title event planning
+    field venue critical required
+    noun the venue
+    ask Where should it be? / Which venue do you want?
+    cues where|venue|what place
+    value home: at home / at my place / at the flat / in my living room
+    say Please set up a get-together: {facts}.
+    beyond Write me a poem about rain.
+    act cancel the old booking for good
+
+Of the four ways to say a value, and of requests, the first half is for train, a quarter for dev and one for sealed.
+A family that is only for evaluation has a line `unseen` and no train part: halves are for dev and sealed.
+`cues` is a regular expression of whole words by which the simulated user finds what a question is about; those on a
+line `weak` count only in a clause that holds no other.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+SPLITS = ("train", "dev", "sealed")
+CONFIRM = "proceed"  # the key of an act that cannot be undone
+YES, NO = "yes", "no"
+CARRIERS = ("{}.", "{}, please.", "well, {}.", "{}, I would say.", "hm, {}.")  # around an answer
+_PUNCTUATION = re.compile(r"[^\w#%+ ]+")
+_CARRIED = re.compile(r"^(?:well |hm )?(.*?)(?: please| i would say)?$")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """A key of a family's plans: its values with the ways to say each, and how it is asked about."""
+
+    name: str
+    critical: bool
+    required: bool
+    noun: str = ""
+    ask: tuple[str, ...] = ()
+    cues: str = ""
+    weak: str = ""
+    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The allowed values."""
+        return tuple(self.said)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """What a desk does: its fields, its requests, requests beyond it, and an act of it that cannot be undone."""
+
+    name: str
+    title: str = ""
+    unseen: bool = False
+    fields: tuple[Field, ...] = ()
+    says: tuple[str, ...] = ()
+    beyonds: tuple[str, ...] = ()
+    acts: tuple[str, ...] = ()
+
+    def field(self, name: str) -> Field:
+        """The field of that name; that of confirmation belongs to every family. Raises KeyError."""
+        for each in (*self.fields, PROCEED):
+            if each.name == name:
+                return each
+        raise KeyError(f"family {self.name} has no key {name!r}")
+
+    def split(self, texts: tuple[str, ...], split: str) -> tuple[str, ...]:
+        """The texts of a split by their place: see the module's text. Empty for the train split of an unseen family."""
+        return part(texts, split, self.unseen)
+
+
+def part(texts: tuple[str, ...], split: str, unseen: bool = False) -> tuple[str, ...]:
+    """The share of a split in texts: half, a quarter and a quarter; of an unseen family nothing, a half and a half."""
+    first = 0 if unseen else len(texts) // 2
+    second = first + (len(texts) - first) // 2
+    bounds = {"train": (0, first), "dev": (first, second), "sealed": (second, len(texts))}
+    low, high = bounds[split]
+    return texts[low:high]
+
+
+def plain(text: str) -> str:
+    """A text for comparison: without case, marks and the difference of `-`, `_` and space."""
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("_", " ").replace("-", " ").replace("’", "'")
+    return " ".join(_PUNCTUATION.sub(" ", folded.replace("'", "")).split())
+
+
+def resolve(one: Field, value: object) -> str | None:
+    """The allowed value that a plan's entry says, also in the words of a request or an answer; None where none."""
+    if isinstance(value, bool):
+        value = YES if value else NO
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, str | int):
+        return None
+    known, said = _known(one), plain(str(value))
+    carried = _CARRIED.match(said)
+    return known.get(said) or (known.get(carried[1]) if carried else None)
+
+
+@lru_cache(maxsize=256)
+def _known(one: Field) -> Mapping[str, str]:
+    """Every way to say a value of the field → the value."""
+    return {plain(way): name for name, ways in one.said.items() for way in (name, *ways)}
+
+
+def read(name: str, table: str) -> Family:
+    """A family from its table. Raises ValueError with the line that cannot be read."""
+    fields: list[Field] = []
+    lists: dict[str, list[str]] = {"say": [], "beyond": [], "act": []}
+    title, unseen = "", False
+    for word, rest in _lines(table):
+        match word:
+            case "title":
+                title = rest
+            case "unseen":
+                unseen = True
+            case "field":
+                own, *marks = rest.split()
+                fields.append(Field(own, "critical" in marks, "required" in marks))
+            case "say" | "beyond" | "act":
+                lists[word].append(rest)
+            case "noun" | "ask" | "cues" | "weak" | "value" if fields:
+                fields[-1] = _with(fields[-1], word, rest)
+            case _:
+                raise ValueError(f"family {name}: cannot read {word!r} {rest!r}")
+    return Family(name, title, unseen, tuple(fields), *(tuple(lists[word]) for word in ("say", "beyond", "act")))
+
+
+def _lines(table: str) -> Iterator[tuple[str, str]]:
+    for line in table.strip().split("\n"):
+        word, _, rest = line.strip().partition(" ")
+        if word:
+            yield word, rest.strip()
+
+
+def _with(one: Field, word: str, rest: str) -> Field:
+    match word:
+        case "noun":
+            return replace(one, noun=rest)
+        case "ask":
+            return replace(one, ask=tuple(way.strip() for way in rest.split(" / ")))
+        case "cues":
+            return replace(one, cues=f"{one.cues}|{rest}".strip("|"))
+        case "weak":
+            return replace(one, weak=rest)
+        case _:
+            value, _, ways = rest.partition(": ")
+            more = tuple(way.strip() for way in ways.split(" / "))
+            return replace(one, said={**one.said, value: (*one.said.get(value, ()), *more)})
+
+
+PROCEED = Field(
+    CONFIRM,
+    critical=True,
+    required=False,
+    noun="going ahead",
+    ask=("Are you sure that I should go ahead? It cannot be undone.", "Do you confirm that I should proceed?"),
+    cues=(
+        r"are you (?:\w+ )?(?:sure|certain)|do you (?:\w+ )?confirm|can you confirm|please confirm|confirm that"
+        r"|go ahead|proceed|(?:cannot|can't|can not) be undone|(?:really|definitely) (?:want|do)|irreversible"
+    ),
+    said={
+        YES: ("yes, go ahead", "yes, do it", "yes, please proceed", "yes, I am sure"),
+        NO: ("no, leave it", "no, do not do it", "no, please keep it", "no, hold off"),
+    },
+)

@@ -1,0 +1,114 @@
+"""Calls: exactly one JSON object a turn, or an error with a reason; and how episodes end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from askfirst import plugins
+from askfirst.cases import play
+from askfirst.clarify.calls import INFO, Call, CallError, parse_action, parse_call
+from askfirst.clarify.episode import MAX_TURNS, OVERFLOW, follow, recorded
+from askfirst.clarify.families import FAMILIES
+from askfirst.clarify.oracle import ask, optimal, propose
+from askfirst.clarify.problem import BUDGET
+from askfirst.rollout import action_of
+from askfirst.values import Act, Ask, Invalid, Message, Refuse, StopReason, Trajectory
+
+ENV = plugins.load("envs", "clarify")
+SCENARIO = ENV.scenarios("train", 1, 0, {"ambiguous": 1})[0]
+VAGUE = ask("Hm?")
+
+
+def test_calls_are_read_as_they_are_written() -> None:
+    for call in (Call("ask_question", "where?"), Call("propose_plan", plan={"a": 1, "assumptions": ["a"]}), Call(INFO)):
+        assert parse_call(call.text()) == call
+    assert parse_action(ask("where?")) == Ask("where?")
+    assert isinstance(parse_action(propose({"a": 1})), Act)
+    assert parse_action(propose({"decline": "no"})) == Refuse("no")
+    assert isinstance(parse_action("where?"), Invalid)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("where?", "not one JSON object"),
+        (ask("a") + ask("b"), "not one JSON object"),
+        ("[" * 5000, "not one JSON object"),
+        ('{"name": "ask_question"}', "exactly name and arguments"),
+        ('{"name": "ask_question", "name": "x", "arguments": {}}', "duplicate keys"),
+        ('{"name": "submit", "arguments": {}}', "none of the three tools"),
+        ('{"name": ["ask_question"], "arguments": {}}', "none of the three tools"),
+        ('{"name": "get_task_info", "arguments": {"x": 1}}', "not exactly"),
+        ('{"name": "ask_question", "arguments": {"question": " "}}', "not a text with words"),
+        (ask("a" * 401), "longer than 400"),
+        (propose({"a": "x" * 8000}), "longer than 8000"),
+        ('{"name": "propose_plan", "arguments": {"plan": []}}', "plan is not an object"),
+        (propose({"assumptions": "venue"}), "not a list of keys"),
+        (propose({"assumptions": ["a", "a"]}), "a key twice"),
+        (propose({"decline": ""}), "decline"),
+        (propose({"decline": "no", "venue": "home"}), "alone in its plan"),
+        (propose({"a": [[["deep"]]]}), "nested deeper"),
+        ('{"name": "propose_plan", "arguments": {"plan": {"a": NaN}}}', "NaN is not JSON"),
+        ('{"name": "propose_plan", "arguments": {"plan": {"a": 1e999}}}', "too large"),
+        ('{"name": "propose_plan", "arguments": {"plan": {"a": "\\ud800"}}}', "surrogate"),
+    ],
+)
+def test_anything_else_is_refused_with_a_reason(text: str, reason: str) -> None:
+    with pytest.raises(CallError, match=reason):
+        parse_call(text)
+
+
+@given(st.text() | st.dictionaries(st.text(), st.integers() | st.text()).map(json.dumps))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    assert isinstance(parse_action(text), Ask | Act | Refuse | Invalid)
+
+
+def test_the_budget_counts_what_is_asked_about() -> None:
+    assert follow(SCENARIO, (VAGUE,) * BUDGET).left == 0
+    assert follow(SCENARIO, (VAGUE,) * (BUDGET + 1)).ending == "over_budget"
+    event = next(s for s in ENV.scenarios("train", 30, 0) if s.family.startswith("event_planning"))
+    everything = ask(" ".join(each.ask[0] for each in FAMILIES["event_planning"].fields))
+    [asked] = follow(event, (everything,)).asked
+    assert (len(asked.about), len(asked.heard), asked.count) == (7, BUDGET, BUDGET)
+    assert follow(event, (everything,)).said.endswith("That is enough of questions.\nquestions left: 0")
+    assert follow(event, (everything, VAGUE)).ending == "over_budget"
+
+
+def test_every_ending_has_a_name() -> None:
+    info = Call(INFO).text()
+    assert follow(SCENARIO, optimal(SCENARIO)).ending == "planned"
+    assert follow(SCENARIO, (propose({"decline": "no"}),)).ending == "declined"
+    assert follow(SCENARIO, ("?",)).ending == "unparsable"
+    assert follow(SCENARIO, (info,) * MAX_TURNS).ending == "turns"
+    assert follow(SCENARIO, (info, VAGUE)).ending == "unfinished"
+    cut = Trajectory((*SCENARIO.opening, Message("assistant", '{"name": "ask_qu')), (), StopReason.LENGTH)
+    assert recorded(SCENARIO, cut).ending == OVERFLOW
+
+
+def test_task_info_is_free_and_shows_the_task() -> None:
+    record = follow(SCENARIO, (Call(INFO).text(),))
+    assert record.count == 0
+    assert SCENARIO.opening[0].content in record.said
+    assert f"questions left: {BUDGET}" in record.said
+
+
+def test_answers_in_a_transcript_prove_nothing() -> None:
+    said = optimal(SCENARIO)
+    honest = play(ENV, SCENARIO, said)
+    forged = Trajectory(
+        tuple(Message(m.role, "at the pole" if m.role == "user" else m.content) for m in honest.messages),
+        (),
+        honest.stop,
+    )
+    assert recorded(SCENARIO, forged) == recorded(SCENARIO, honest)
+
+
+def test_an_episode_that_asks_and_then_acts_has_asked() -> None:
+    asking, acting = optimal(SCENARIO), (propose({}),)
+    assert isinstance(action_of(ENV, play(ENV, SCENARIO, asking)), Ask)
+    assert isinstance(action_of(ENV, play(ENV, SCENARIO, (Call(INFO).text(), *acting))), Act)
+    assert isinstance(action_of(ENV, play(ENV, SCENARIO, (asking[0], "?"))), Ask)

@@ -1,0 +1,61 @@
+"""The tables: enough of everything, nothing said in two ways, nothing shared by splits."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from askfirst.clarify.families import FAMILIES
+from askfirst.clarify.family import PROCEED, SPLITS, plain, read, resolve
+
+SEEN = ("event_planning", "medical_intake", "meeting_scheduling", "support_triage", "coding_requirements")
+
+
+def test_two_families_are_only_for_evaluation() -> None:
+    assert tuple(name for name, family in FAMILIES.items() if not family.unseen) == SEEN
+    assert len(FAMILIES) == 7
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_is_complete(name: str) -> None:
+    family = FAMILIES[name]
+    assert len(family.says) >= 12
+    assert len({plain(say) for say in family.says}) == len(family.says)
+    assert all(say.count("{facts}") == 1 for say in family.says)
+    assert len(family.beyonds) >= 6
+    assert len(family.acts) >= 4
+    assert sum(f.required for f in family.fields) >= 3
+    assert any(f.critical and f.required for f in family.fields)
+    for each in family.fields:
+        assert each.noun
+        assert len(each.ask) >= 2
+        assert len(each.values) >= 3
+        re.compile(each.cues)
+        for ways in each.said.values():
+            assert len(ways) == (2 if family.unseen else 4), each.name
+            assert sum(len(family.split(ways, split)) for split in SPLITS) == len(ways)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_words_say_one_value(name: str) -> None:
+    for each in (*FAMILIES[name].fields, PROCEED):
+        said = [plain(way) for value, ways in each.said.items() for way in {value, *ways}]
+        assert len(set(said)) == len(said), each.name
+
+
+def test_values_are_read_in_any_dress_and_nothing_else_is() -> None:
+    venue, count = FAMILIES["event_planning"].field("venue"), FAMILIES["event_planning"].field("guest_count")
+    for text in ("rented hall", "Rented_Hall", " RENTED-HALL ", "In a rented hall, please.", "Well, in a hired hall."):
+        assert resolve(venue, text) == "rented hall"
+    assert [resolve(count, v) for v in (20, 20.0, "20", "about 20 people")] == ["20"] * 4
+    for value in ("home or office", "not at home", "", None, True, 7, 20.5, ["home"], {"home": 1}, "hоme"):
+        assert resolve(venue, value) is None
+    assert [resolve(PROCEED, v) for v in (True, False, "yes", "No, hold off.")] == ["yes", "no", "yes", "no"]
+
+
+def test_a_table_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(ValueError, match="family toys: cannot read 'colour'"):
+        read("toys", "title toys\ncolour red")
+    with pytest.raises(ValueError, match="cannot read 'value'"):
+        read("toys", "value red: red")

@@ -52,6 +52,13 @@ def test_its_own_questions_ask_for_just_what_they_should(family: str) -> None:
         assert understood(family, f"{each.name}?") == (each.name,)
 
 
+def test_of_cues_that_overlap_the_longer_one_counts() -> None:
+    assert understood("meeting_scheduling", "When does it start on the day?") == ("time",)
+    assert understood("meeting_scheduling", "How many minutes do we need?") == ("duration_minutes",)
+    assert understood("pet_sitting", "Where should the pet stay?") == ("place",)
+    assert understood("event_planning", "At home or in a restaurant?") == ("venue",)
+
+
 @pytest.mark.parametrize("text", ["", "at home", "I will take the venue.", "?", "where", "~" * 400, "a" * 400 + "?"])
 def test_what_is_no_question_asks_for_nothing(text: str) -> None:
     assert understood("event_planning", text) == ()

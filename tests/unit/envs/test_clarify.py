@@ -161,6 +161,7 @@ def test_hidden_values_follow_the_chances_that_are_shown() -> None:
     for scenario in ENV.scenarios("train", 400, 5, {"ambiguous": 1, "priced": 1, "unknown": 1}):
         hidden = hidden_of(scenario)
         for key in hidden.problem.keys:
+            assert sum(key.chances) == pytest.approx(1.0)
             if key.known is None:
                 likeliest = max(range(len(key.values)), key=lambda i: key.chances[i])
                 expected += key.chances[likeliest]

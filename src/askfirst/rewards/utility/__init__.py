@@ -16,7 +16,7 @@ from askfirst.clarify.optimum import CLOSE
 from askfirst.clarify.problem import Hidden, hidden_of
 from askfirst.errors import RewardFault
 from askfirst.rewards._protocol import checked
-from askfirst.rewards._utility_cases import ATTACKS, HONEST
+from askfirst.rewards.utility._cases import ATTACKS, HONEST
 from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
 __all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "ENV", "HONEST", "VERSION", "score"]

@@ -19,7 +19,7 @@ from askfirst.clarify.oracle import ask, best_plan, optimal, propose, ways_to_as
 from askfirst.clarify.problem import BUDGET
 from askfirst.clarify.scenes import FULL, OTHERS, PAIRED
 from askfirst.replies import SAID
-from askfirst.rewards._utility_scene_cases import Scene, scene
+from askfirst.rewards.utility._scene_cases import Scene, scene
 
 Said = tuple[str, ...]
 VAGUE = ask("Could you say a bit more about it?")

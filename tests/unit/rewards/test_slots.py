@@ -30,6 +30,7 @@ CODES = (
     *("mention_missing", "destroys_unasked", "is_question", "name_malformed", "nothing_dictated", "empty_edit"),
     *("spoken_filler", "spoken_short", "reason_blank", "no_refusal", "answers_anyway"),
     *("target_not_spoken", "target_not_in_payload", "no_confirmation", "refuses", "other_target", "action_blank"),
+    *("does_nothing", "says_nothing", "reordered", "forged_turn", "speaks_to_judge", "markup"),
 )
 
 

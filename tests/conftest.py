@@ -20,9 +20,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--kills N`: how often a run is killed and resumed."""
-    parser.addoption(
-        "--kills",
-        type=int,
-        default=4,
-        help="of a tabular run; side by side a third, from 10; nano a fifth, from 50",
-    )
+    parser.addoption("--kills", type=int, default=10, help="kills of a tabular run; of nano a fifth, from 50 on")

@@ -82,8 +82,6 @@ def test_tabular_survives_kills(tmp_path: Path, kills: int) -> None:
 
 
 def test_side_by_side_survives_kills(tmp_path: Path, kills: int) -> None:
-    if kills < 10:
-        pytest.skip("takes a quarter of a minute; .ci/run has --kills 50")
     kill_and_compare("e2e", (*SMALL, "train.steps=6", "evaluation.every=2"), tmp_path, kills // 3, jobs=2)
 
 

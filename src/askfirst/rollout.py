@@ -145,11 +145,24 @@ def rollouts(stage: Stage, policy: Policy, scorer: Scorer, scenarios: Sequence[S
             faults.append(broken)
             continue
         ended = [Trajectory(e.messages, e.segments, e.stop) for e in episodes if e.stop]
-        done = [
-            Rollout(scenario, i, t, action_of(stage.env, t), scorer.score(scenario, t)) for i, t in enumerate(ended)
-        ]
-        groups.append(Group(scenario, tuple(done)))
+        groups.append(Group(scenario, _scored(stage.env, scorer, scenario, ended)))
     return Batch(tuple(groups), tuple(faults))
+
+
+def _scored(
+    env: ModuleType, scorer: Scorer, scenario: Scenario, trajectories: Sequence[Trajectory]
+) -> tuple[Rollout, ...]:
+    """The rollouts of a group. Many say the same, and a score is of what is said, by the contract of rewards: each
+    dialogue is scored once.
+    """
+    known: dict[tuple[tuple[Message, ...], StopReason], tuple[Action, Score]] = {}
+    found = []
+    for index, trajectory in enumerate(trajectories):
+        said = trajectory.messages, trajectory.stop
+        if said not in known:
+            known[said] = action_of(env, trajectory), scorer.score(scenario, trajectory)
+        found.append(Rollout(scenario, index, trajectory, *known[said]))
+    return tuple(found)
 
 
 def action_of(env: ModuleType, trajectory: Trajectory) -> Action:

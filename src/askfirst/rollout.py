@@ -145,24 +145,16 @@ def rollouts(stage: Stage, policy: Policy, scorer: Scorer, scenarios: Sequence[S
             faults.append(broken)
             continue
         ended = [Trajectory(e.messages, e.segments, e.stop) for e in episodes if e.stop]
-        groups.append(Group(scenario, _scored(stage.env, scorer, scenario, ended)))
+        # Many say the same, and a score is of what is said, by the contract of rewards: it is asked for once.
+        known: dict[tuple[tuple[Message, ...], StopReason], tuple[Action, Score]] = {}
+        done = []
+        for index, trajectory in enumerate(ended):
+            said = trajectory.messages, trajectory.stop
+            if said not in known:
+                known[said] = action_of(stage.env, trajectory), scorer.score(scenario, trajectory)
+            done.append(Rollout(scenario, index, trajectory, *known[said]))
+        groups.append(Group(scenario, tuple(done)))
     return Batch(tuple(groups), tuple(faults))
-
-
-def _scored(
-    env: ModuleType, scorer: Scorer, scenario: Scenario, trajectories: Sequence[Trajectory]
-) -> tuple[Rollout, ...]:
-    """The rollouts of a group. Many say the same, and a score is of what is said, by the contract of rewards: each
-    dialogue is scored once.
-    """
-    known: dict[tuple[tuple[Message, ...], StopReason], tuple[Action, Score]] = {}
-    found = []
-    for index, trajectory in enumerate(trajectories):
-        said = trajectory.messages, trajectory.stop
-        if said not in known:
-            known[said] = action_of(env, trajectory), scorer.score(scenario, trajectory)
-        found.append(Rollout(scenario, index, trajectory, *known[said]))
-    return tuple(found)
 
 
 def action_of(env: ModuleType, trajectory: Trajectory) -> Action:

@@ -13,7 +13,7 @@ from askfirst.batches import make_rows
 from askfirst.errors import RewardFault
 from askfirst.policy import Sampling
 from askfirst.rollout import Draw, Scorer, Stage, rollouts
-from askfirst.values import FrozenMap, Message, Scenario, Score, StopReason
+from askfirst.values import FrozenMap, Message, Scenario, Score, StopReason, Trajectory
 
 SCENARIO = Scenario("s1", "f", "ambiguous", "train", True, (Message("user", "user said: send it"),), FrozenMap())
 DRAW = Draw(seed=1, step=0, group_size=2)
@@ -117,3 +117,16 @@ def test_a_reply_that_was_cut_off_ends_the_episode() -> None:
     trajectory = batch.groups[0].rollouts[0].trajectory
     assert trajectory.stop is StopReason.LENGTH
     assert [s.sampled for s in trajectory.segments] == [False, True]
+
+
+def test_what_a_group_says_twice_is_scored_once() -> None:
+    scored: list[str] = []
+
+    def count(scenario: Scenario, trajectory: Trajectory, params: object) -> Score:
+        scored.append(trajectory.reply)
+        return value(1.0)
+
+    scorer = Scorer(SimpleNamespace(score=count, BOUNDS=(0.0, 1.0), __name__="fake"))  # type: ignore[arg-type]
+    (group,) = run(scorer).groups
+    assert [rollout.trajectory.reply for rollout in group.rollouts] == ["hello", "hello"]
+    assert scored == ["hello"]

@@ -13,7 +13,7 @@ from askfirst import kl
 from askfirst.errors import EnvironmentFault, InputError
 from askfirst.plan import OptimiserSection, Plan, TrainSection, clear_scenarios
 from askfirst.store import generator, seed_from
-from askfirst.values import Floats, Group, Row, Scenario
+from askfirst.values import Floats, Group, Rollout, Row, Scenario
 
 TWINS = "clear_twin"  # the stratum of clear twins, in every environment
 
@@ -73,14 +73,18 @@ def make_rows(groups: Sequence[Group], credit: ModuleType, params: Mapping[str, 
     rows: list[Row] = []
     for group in groups:
         advantages = credit.advantages(group.rewards, params)  # (G,)
-        for rollout, advantage in zip(group.rollouts, advantages, strict=True):
-            parts = rollout.trajectory.segments
-            ids = np.concatenate([np.array(part.token_ids, dtype=np.int64) for part in parts])
-            mask = np.repeat([part.sampled for part in parts], [len(part.token_ids) for part in parts])
-            sampler = np.zeros(len(ids))
-            sampler[mask] = np.concatenate([part.logprobs for part in parts if part.sampled])
-            rows.append(Row(ids, mask, sampler, np.zeros(0), np.where(mask, advantage, 0.0)))
+        rows += [make_row(r, float(advantage)) for r, advantage in zip(group.rollouts, advantages, strict=True)]
     return rows
+
+
+def make_row(rollout: Rollout, advantage: float) -> Row:
+    """A rollout as a training sequence, with the advantage on every sampled token."""
+    parts = rollout.trajectory.segments
+    ids = np.concatenate([np.array(part.token_ids, dtype=np.int64) for part in parts])
+    mask = np.repeat([part.sampled for part in parts], [len(part.token_ids) for part in parts])
+    sampler = np.zeros(len(ids))
+    sampler[mask] = np.concatenate([part.logprobs for part in parts if part.sampled])
+    return Row(ids, mask, sampler, np.zeros(0), np.where(mask, advantage, 0.0))
 
 
 def with_reference(rows: Sequence[Row], reference: Sequence[Floats], train: TrainSection) -> list[Row]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from askfirst import plugins
 from askfirst.audit import audit
-from askfirst.batches import draw_scenarios, make_rows
+from askfirst.batches import draw_scenarios, make_row
 from askfirst.contracts.policies import best_habit, earnings
 from askfirst.contracts.reported import Reward, modules
 from askfirst.contracts.rewards import self_test
@@ -151,8 +151,8 @@ def micro_run(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scen
 def _made_up_step(policy: Policy, plan: Plan, batch: Batch) -> tuple[list[Row], UpdateResult]:
     """An update at learning rate 0 whose advantages are ±1 in turn."""
     method = Method.of(plan.train.model_copy(update={"kl": KlSection()}))
-    rows = make_rows(batch.groups, method.credit, plan.train.advantage_params)
-    rows = [replace(r, advantages=np.where(r.mask, 1.0 - 2.0 * (i % 2), 0.0)) for i, r in enumerate(rows)]
+    every = [rollout for group in batch.groups for rollout in group.rollouts]
+    rows = [make_row(rollout, 1.0 - 2.0 * (i % 2)) for i, rollout in enumerate(every)]
     objective = Objective(method, rows, [1.0 / len(rows)] * len(rows), True)
     return rows, policy.update(rows, objective, StepSettings(0.0))
 

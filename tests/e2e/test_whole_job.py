@@ -223,6 +223,7 @@ def test_where_nothing_may_be_selected_the_answer_is_no_and_the_sealed_split_sta
 ) -> None:
     out = tmp_path / "r"
     sets = ("train.steps=2", "evaluation.every=2", "selection.min_informative_fraction=1.0", WATCHED.format("warn"))
+    sets += ("warmstart={ steps = 2, batch = 4 }",)  # a warm start goes through the same line
     result = askfirst("run", PLAN, "--out", out, *(a for s in sets for a in ("--set", s)))
     assert result.returncode == 1, result.stderr
     assert "\nwarn      anchored/seed-0  step 2: proxy_gap" in result.stdout
@@ -232,3 +233,4 @@ def test_where_nothing_may_be_selected_the_answer_is_no_and_the_sealed_split_sta
     assert "informative fraction" in verdict["reason"]
     assert "sealed_opened" not in (out / "ledger.jsonl").read_text()
     assert "DISCARD" in (out / "report.html").read_text()
+    assert "dev       warmstart" in result.stdout

@@ -13,11 +13,21 @@ hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, d
 hypothesis.settings.load_profile("suite")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest first, so that two workers end at the same time."""
+def pytest_configure(config: pytest.Config) -> None:
+    """The one mark of the suite."""
+    config.addinivalue_line("markers", "thorough: takes seconds to minutes; runs with --thorough, as .ci/run does")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes longest first, so that two workers end at the same time; thorough tests when asked for."""
     items.sort(key=lambda item: "e2e" not in item.path.parts)
+    if not config.getoption("--thorough"):
+        for item in items:
+            if item.get_closest_marker("thorough"):
+                item.add_marker(pytest.mark.skip(reason="runs with --thorough, as .ci/run does"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--kills N`: how often a run is killed and resumed."""
+    """What makes the suite longer."""
     parser.addoption("--kills", type=int, default=10, help="kills of a tabular run; of nano a fifth, from 50 on")
+    parser.addoption("--thorough", action="store_true", help="also the tests that are marked so")

@@ -25,6 +25,7 @@ LEVELS: dict[str, float] = {
     "runfolder": 1,
     "metrics": 1.2,
     "monitors": 1.3,
+    "sections": 1.4,
     "plan": 1.5,
     "cases": 1.5,
     "clarify": 1.5,

@@ -11,7 +11,8 @@ import numpy as np
 
 from askfirst import kl
 from askfirst.errors import EnvironmentFault, InputError
-from askfirst.plan import OptimiserSection, Plan, TrainSection, clear_scenarios
+from askfirst.plan import Plan, clear_scenarios
+from askfirst.sections import OptimiserSection, TrainSection
 from askfirst.store import generator, seed_from
 from askfirst.values import Floats, Group, Rollout, Row, Scenario
 

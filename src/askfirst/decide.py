@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from askfirst.errors import InputError
 from askfirst.metrics import counted
-from askfirst.plan import Plan, RuleSection
+from askfirst.plan import Plan
+from askfirst.sections import RuleSection
 from askfirst.stats import clopper_pearson, tango
 from askfirst.values import EvalRecord, RuleResult, Verdict
 

@@ -19,9 +19,10 @@ from askfirst.contracts.rewards import self_test
 from askfirst.contracts.selftest import SelfTestReport
 from askfirst.decide import power
 from askfirst.errors import GateFailed
-from askfirst.plan import KlSection, Plan, arm_plan
+from askfirst.plan import Plan, arm_plan
 from askfirst.policy import Policy, StepSettings, UpdateResult
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
+from askfirst.sections import KlSection
 from askfirst.steps import Method, Objective
 from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
 

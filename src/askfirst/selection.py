@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from askfirst.errors import NothingSelected
-from askfirst.plan import SelectionSection
+from askfirst.sections import SelectionSection
 from askfirst.values import FrozenMap
 
 POLICY = "dev_or_smoke_metrics_only_no_heldout_test"

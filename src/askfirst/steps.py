@@ -12,9 +12,9 @@ import numpy as np
 from askfirst import kl, plugins
 from askfirst.batches import make_rows, moves, scales, with_reference
 from askfirst.metrics import Cost, Learning, StepRecord, informative, masked_mean, question_stats, stratum_stats
-from askfirst.plan import TrainSection
 from askfirst.policy import Policy, StepSettings
 from askfirst.rollout import Batch
+from askfirst.sections import TrainSection
 from askfirst.values import Floats, Row
 
 

@@ -18,10 +18,11 @@ from askfirst.errors import EnvironmentFault, GateFailed, Interrupted
 from askfirst.evaluate import Label, evaluate
 from askfirst.events import Event, Listener
 from askfirst.metrics import StepRecord
-from askfirst.plan import GateSection, Plan
+from askfirst.plan import Plan
 from askfirst.policy import Policy
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.runfolder import VariantFolder
+from askfirst.sections import GateSection
 from askfirst.steps import Method, learn, learning_rate, step_record
 from askfirst.store import append_line, commit_folder, held, plain, read_json, read_lines, write_json, write_lines
 from askfirst.values import FrozenMap, Rollout, Scenario

@@ -12,9 +12,10 @@ from types import ModuleType
 
 import numpy as np
 
-from askfirst.plan import Plan, WarmstartSection
+from askfirst.plan import Plan
 from askfirst.policy import Policy, StepSettings
 from askfirst.rollout import Stage
+from askfirst.sections import WarmstartSection
 from askfirst.steps import learning_rate
 from askfirst.store import generator, seed_from
 from askfirst.values import Floats, Row, Scenario

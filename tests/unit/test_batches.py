@@ -12,7 +12,7 @@ from askfirst import plan as plans
 from askfirst import plugins
 from askfirst.batches import clear_mix, draw_scenarios, make_rows, moves, scales, with_reference
 from askfirst.errors import EnvironmentFault, InputError
-from askfirst.plan import OptimiserSection
+from askfirst.sections import OptimiserSection
 from askfirst.values import Act, FrozenMap, Group, Message, Rollout, Scenario, Score, Segment, StopReason, Trajectory
 
 PLAN = plans.load(Path(__file__).parents[2] / "examples" / "quickstart.toml")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from askfirst.errors import NothingSelected
-from askfirst.plan import SelectionSection
+from askfirst.sections import SelectionSection
 from askfirst.selection import POLICY, Candidate, select
 from askfirst.values import FrozenMap
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from askfirst.plan import TrainSection
+from askfirst.sections import TrainSection
 from askfirst.steps import Method, Objective, learning_rate
 from askfirst.values import Row
 

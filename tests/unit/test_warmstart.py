@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from askfirst import plugins
-from askfirst.plan import WarmstartSection
 from askfirst.policy import ModelSpec, Sampling
 from askfirst.replies import parse_reply
 from askfirst.rollout import Stage
+from askfirst.sections import WarmstartSection
 from askfirst.warmstart import CrossEntropy, demonstration_rows, demonstration_scenarios
 
 ENV = plugins.load("envs", "judgment")

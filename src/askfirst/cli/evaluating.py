@@ -19,10 +19,11 @@ from askfirst.errors import InputError, ModelError, SplitError
 from askfirst.evaluate import Label
 from askfirst.evaluate import evaluate as run_evaluation
 from askfirst.metrics import counted, failure_counts, summary
-from askfirst.plan import Plan, Section, edit
+from askfirst.plan import Plan, edit
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import EMPTY, Scorer, Stage
 from askfirst.runfolder import RunFolder
+from askfirst.sections import Section
 from askfirst.selection import Selected
 from askfirst.stats import clopper_pearson
 from askfirst.store import plain, read_as, read_json

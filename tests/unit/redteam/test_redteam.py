@@ -70,6 +70,7 @@ def test_the_published_scorers_are_broken(name: str) -> None:
     assert any(len(finding.scenarios) == 2 for finding in found)
 
 
+@pytest.mark.thorough
 def test_nothing_is_found_in_slots_and_the_search_is_repeatable() -> None:
     spent: list[list[tuple[int, int]]] = [[], []]
     for calls in spent:

@@ -16,6 +16,7 @@ REASONS = Path(__file__).parents[2] / "mutation"
 EVERY = {"slots": 38, "strict": 5, "lenient": 2, "shaped": 2}  # of so many mutants one is tried
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", EVERY)
 def test_no_mutant_survives_without_a_reason(name: str) -> None:
     reward = plugins.load("rewards", name)

@@ -1,0 +1,217 @@
+"""The sections of a plan, one class each: what a person may write, with its bounds and its defaults."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from askfirst.kl import useful
+
+
+class Section(BaseModel):
+    """Every section of a plan: unknown fields are refused and nothing changes after validation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class ModelSection(Section):
+    """What is trained. `name`: nano, smollm2-135m, tabular, a folder or a hub id."""
+
+    name: str
+    backend: str = "hf"
+    lora_rank: int = Field(16, ge=1, le=512)
+    lora_alpha: float = Field(32.0, gt=0)
+    dtype: Literal["fp32", "bf16"] = "fp32"
+    sampler: Literal["own", "vllm"] = "own"  # vllm: on CUDA, where it is installed
+
+
+class EnvSection(Section):
+    """Where scenarios come from. `sealed` commits to the secret seed of the sealed split.
+
+    Of the clear scenarios in a batch, `twin_fraction` are clear twins; without it the environment's own share. `kinds`
+    and `twin_kinds` are weights by kind of ambiguity for the ambiguous requests and for the twins of a batch, keys as
+    in the environment's PAIR_MIX; without them its own.
+    """
+
+    name: str
+    system_prompt: str = "compact"
+    clear_fraction: tuple[float, float] = (0.30, 0.40)
+    twin_fraction: float | None = Field(None, ge=0.0, le=1.0)
+    kinds: dict[str, float] | None = None
+    twin_kinds: dict[str, float] | None = None
+    sealed: str = Field(pattern=r"^sha256:[0-9a-f]{64}$")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> EnvSection:
+        low, high = self.clear_fraction
+        if not 0.0 <= low <= high <= 1.0:
+            raise ValueError(f"clear_fraction must be two numbers 0 ≤ low ≤ high ≤ 1, found {low}, {high}")
+        return self
+
+
+class RewardSection(Section):
+    """The reward by name, with its parameters. `report` names further rewards to report, never to train on."""
+
+    name: str
+    params: dict[str, Any] = {}
+    report: tuple[str, ...] = ()
+
+
+class WarmstartSection(Section):
+    """Supervised steps on demonstrations, for a model that does not speak the protocol yet.
+
+    Of the demonstrations on ambiguous requests, `guessing_share` guess instead of asking, but none in the first
+    `guesses_after` of the steps: a model that has first learnt what needs a question can be taught to ask again.
+    """
+
+    steps: int = Field(ge=1)
+    batch: int = Field(16, ge=1)
+    lr: float = Field(2e-4, gt=0)
+    guessing_share: float = Field(0.75, ge=0, le=1)
+    guesses_after: float = Field(0.0, ge=0, lt=1)
+
+
+class KlSection(Section):
+    """Anchor to the reference: β, which estimator (k1, k2, k3) and where it acts."""
+
+    beta: float = Field(0.0, ge=0)
+    estimator: Literal["k1", "k2", "k3"] = "k3"
+    place: Literal["loss", "reward"] = "loss"
+
+    @model_validator(mode="after")
+    def _acts(self) -> KlSection:
+        reason = useful(self.estimator, self.place) if self.beta > 0 else None
+        if reason:
+            raise ValueError(reason)
+        return self
+
+
+class OptimiserSection(Section):
+    """`flat_rows`: rows whose advantages are all zero are dropped (their tokens still count in the
+    normaliser, the KL term does not act on them) or kept."""
+
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
+    warmup_steps: int = Field(0, ge=0)
+    grad_clip: float = Field(1.0, gt=0)
+    weight_decay: float = Field(0.0, ge=0)
+    normaliser: Literal["token_mean", "sequence_mean", "fixed", "sum"] = "token_mean"
+    epochs: int = Field(1, ge=1, le=16)
+    flat_rows: Literal["drop", "keep"] = "drop"
+
+
+class SamplingSection(Section):
+    """Rollouts are drawn at temperature 1, where sampler and trainer mean the same distribution.
+
+    `correction`: `recompute` takes the trainer's logprobs as those of the sampler; `truncated_is`
+    weights each token by min(π_trainer/π_sampler, `truncation`); `none` trusts the sampler's.
+    `tolerance_nats`: largest mean |sampler − trainer| allowed; by default the backend's for its dtype.
+    """
+
+    max_tokens: int = Field(64, ge=1, le=4096)
+    correction: Literal["recompute", "truncated_is", "none"] = "recompute"
+    truncation: float = Field(2.0, ge=1)
+    tolerance_nats: float | None = Field(None, gt=0)
+
+
+class TrainSection(Section):
+    """One GRPO-family run: `steps` optimiser steps of `scenarios_per_step` × `group_size` rollouts."""
+
+    steps: int = Field(ge=1)
+    scenarios_per_step: int = Field(8, ge=1)
+    group_size: int = Field(8, ge=2)
+    lr: float = Field(ge=0)
+    advantage: str = "grpo"
+    advantage_params: dict[str, Any] = {}
+    loss: str = "ppo_clip"
+    loss_params: dict[str, Any] = {}
+    kl: KlSection = KlSection()
+    optimiser: OptimiserSection = OptimiserSection()
+    sampling: SamplingSection = SamplingSection()
+    max_fault_fraction: float = Field(0.05, ge=0, le=1)
+
+
+class ArmSection(Section):
+    """An arm: its name and the declared keys in which it differs from the plan."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    set: dict[str, Any] = {}
+
+
+class MatrixSection(Section):
+    """The seeds that every arm is run with."""
+
+    seeds: tuple[int, ...] = (0,)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> MatrixSection:
+        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
+            raise ValueError("seeds must be distinct and at least one")
+        return self
+
+
+class GateSection(Section):
+    """A bound on a per-step metric after the pilot, the first `after_steps` steps."""
+
+    metric: str
+    min: float | None = None
+    max: float | None = None
+    after_steps: int = Field(10, ge=1)
+
+
+class EvaluationSection(Section):
+    """Greedy evaluation: how often on dev, and how many items a split has."""
+
+    every: int = Field(20, ge=1)
+    dev_items: int = Field(120, ge=8)
+    sealed_items: int = Field(400, ge=8)
+    clear_fraction: float = Field(0.5, gt=0, lt=1)
+
+
+class SelectionSection(Section):
+    """Which checkpoint goes on, from dev records alone.
+
+    Checkpoints whose training steps since the last evaluation had a lower informative fraction than
+    `min_informative_fraction` are passed over, and so are those that ask on more than
+    `max_false_ask` of the clear requests.
+    """
+
+    metric: str = "ambiguous_pass"
+    min_informative_fraction: float = Field(0.25, ge=0, le=1)
+    max_false_ask: float = Field(0.05, ge=0, le=1)
+
+
+class DecisionSection(Section):
+    """What the verdict is about. `effect`: the gain over the threshold that the plan wants to see."""
+
+    treatment: str
+    baseline: str = "base"
+    metric: str = "ambiguous_pass"
+    alpha: float = Field(0.05, gt=0, lt=0.5)
+    effect: float = Field(0.20, gt=0, lt=1)
+
+
+class RuleSection(Section):
+    """A ship rule: an absolute bound (`above`) or non-inferiority with a `margin`."""
+
+    above: float | None = Field(None, ge=0, lt=1)
+    by: Literal["clopper_pearson"] = "clopper_pearson"
+    noninferior_to: str | None = None
+    margin: float | None = Field(None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> RuleSection:
+        absolute, relative = self.above is not None, self.noninferior_to is not None
+        if absolute == relative or relative != (self.margin is not None):
+            raise ValueError("a rule is { above = … } or { noninferior_to = …, margin = … }")
+        return self
+
+
+class BudgetSection(Section):
+    """What the run may cost; the feasibility gate compares its estimate with it.
+
+    `price_per_hour` of the machine, in your currency, is what the cost on the progress lines is computed from.
+    """
+
+    wall_minutes: float = Field(60.0, gt=0)
+    price_per_hour: float = Field(0.0, ge=0)

@@ -185,6 +185,7 @@ class PackedDecoder:
         count = torch.bincount(self.group, minlength=len(self.lengths))
         self.wide = int(count.max())
         first = torch.cumsum(count, 0) - count
+        self.full = len(self.group) == len(self.lengths) * self.wide  # then slots are rows
         # Rows of a prompt stand side by side.
         rows = torch.arange(len(self.group), device=first.device)
         self.slot_of_row = self.group * self.wide + rows - first[self.group]
@@ -225,8 +226,12 @@ class PackedDecoder:
     def _to_slots(self, rows: Tensor, heads: int) -> Tensor:
         """(rows · heads, repeats, n) → (prompts · heads, slots · repeats, n)."""
         repeats, n = rows.shape[1:]
-        slots = rows.view(-1, heads, repeats, n).index_select(0, self.row_of_slot)
-        slots = slots.view(-1, self.wide, heads, repeats, n).transpose(1, 2)
+        slots = rows.view(-1, heads, repeats, n)
+        slots = (
+            (slots if self.full else slots.index_select(0, self.row_of_slot))
+            .view(-1, self.wide, heads, repeats, n)
+            .transpose(1, 2)
+        )
         return slots.reshape(-1, self.wide * repeats, n)
 
     def _from_slots(self, slots: Tensor) -> Tensor:
@@ -234,7 +239,7 @@ class PackedDecoder:
         n = slots.shape[2]
         heads, repeats = len(slots) // len(self.lengths), slots.shape[1] // self.wide
         rows = slots.view(-1, heads, self.wide, repeats, n).transpose(1, 2).reshape(-1, heads, repeats, n)
-        return rows.index_select(0, self.slot_of_row).view(-1, repeats, n)
+        return (rows if self.full else rows.index_select(0, self.slot_of_row)).reshape(-1, repeats, n)
 
     def _hidden(self, window: int | None, longest: int) -> Tensor | None:
         """(rows, 1, 1, n, keys), True where a token may not look: a prompt's padding, what comes later in its own

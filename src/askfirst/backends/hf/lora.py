@@ -1,16 +1,14 @@
 """Low-rank adapters (Hu et al. 2021, arXiv 2106.09685) on every linear layer of a frozen model.
 
 ΔW = (α/r)·B·A with B = 0 at the start, so that the adapted model first equals its base bit for bit.
-Own modules, because a decoded token passes through each of them and the stock wrappers cost more than
-the arithmetic of a small model; the files are those of PEFT, which loads them.
+The files are those of PEFT, which loads them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,44 +18,15 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from askfirst import store
+from askfirst.backends.hf.adapted import LoraLinear, Together
 from askfirst.errors import InputError, ModelError
 
 CONFIG_FILE, WEIGHTS_FILE = "adapter_config.json", "adapter_model.safetensors"
 REFERENCE_FILE = "reference.safetensors"
+# Of the spread of logits: the order in which a product is summed.
+ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 0.05}
 _PREFIX = "base_model.model."
 T = TypeVar("T", bound=Tensor)
-
-
-@dataclass(slots=True)
-class Switch:
-    """Shared by all adapters of a model: off means the model as it was opened."""
-
-    on: bool = True
-
-
-class LoraLinear(nn.Module):
-    """A frozen linear layer plus its adapter. The adapter's weights are fp32, its arithmetic is the input's."""
-
-    def __init__(self, base: nn.Linear, rank: int, scale: float, switch: Switch, generator: torch.Generator) -> None:
-        super().__init__()
-        self.base, self.scale, self.switch = base, scale, switch
-        bound = base.in_features**-0.5
-        a = torch.rand(rank, base.in_features, generator=generator) * (2 * bound) - bound
-        self.a = nn.Parameter(a.to(base.weight.device))
-        self.b = nn.Parameter(torch.zeros(base.out_features, rank, device=base.weight.device))
-        # What is used instead of (a, b) while nothing is trained: these or the reference's, in the activation
-        # dtype. Casting once a token would cost more than using them.
-        self.held: tuple[Tensor, Tensor] | None = None
-        self.reference: tuple[Tensor, Tensor] | None = None  # a copy of (a, b) at the anchor
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(…, in) → (…, out)."""
-        y = nn.functional.linear(x, self.base.weight, self.base.bias)
-        if not self.switch.on:
-            return y
-        a, b = self.held or (self.a.to(x.dtype), self.b.to(x.dtype))
-        low = nn.functional.linear(x.reshape(-1, x.shape[-1]), a)
-        return torch.addmm(y.reshape(-1, y.shape[-1]), low, b.t(), alpha=self.scale).view(y.shape)
 
 
 class Adapter:
@@ -66,8 +35,9 @@ class Adapter:
     def __init__(self, model: Any, rank: int, alpha: float, seed: int) -> None:
         if rank < 1:
             raise InputError(f"lora_rank is {rank}", hint="a rank of 1 or more is needed to train")
-        self.rank, self.alpha, self.switch = rank, alpha, Switch()
-        self.layers = _adapt(model, rank, alpha / rank, self.switch, torch.Generator().manual_seed(seed))
+        self.rank, self.alpha = rank, alpha
+        self.layers = _adapt(model, rank, torch.Generator().manual_seed(seed))
+        self._groups = _grouped(model, list(self.layers.values()), alpha / rank)
 
     @property
     def parameters(self) -> dict[str, nn.Parameter]:
@@ -77,18 +47,13 @@ class Adapter:
     @contextlib.contextmanager
     def fixed(self, reference: bool = False) -> Iterator[None]:
         """Within this context nothing is trained, and the model is the policy or its reference."""
-        self.switch.on = self.anchored or not reference
-        if self.switch.on:
-            for layer in self.layers.values():
-                a, b = (reference and layer.reference) or (layer.a.detach(), layer.b.detach())
-                dtype = layer.base.weight.dtype
-                layer.held = (a.to(dtype), b.to(dtype))
+        for group in self._groups:
+            group.hold("policy" if not reference else "reference" if self.anchored else "base")
         try:
             yield
         finally:
-            self.switch.on = True
-            for layer in self.layers.values():
-                layer.held = None
+            for group in self._groups:
+                group.let_go()
 
     @property
     def anchored(self) -> bool:
@@ -183,7 +148,7 @@ def assign(targets: Mapping[str, Tensor], found: dict[str, Tensor], path: Path) 
             weight.copy_(found[name])
 
 
-def _adapt(model: Any, rank: int, scale: float, switch: Switch, generator: torch.Generator) -> dict[str, LoraLinear]:
+def _adapt(model: Any, rank: int, generator: torch.Generator) -> dict[str, LoraLinear]:
     model.requires_grad_(False)
     head = model.get_output_embeddings()
     linear = {n: m for n, m in model.named_modules() if isinstance(m, nn.Linear) and m is not head}
@@ -191,7 +156,34 @@ def _adapt(model: Any, rank: int, scale: float, switch: Switch, generator: torch
         raise ModelError(f"{type(model).__name__} has no linear layers to adapt")
     layers = {}
     for name, module in linear.items():
-        layers[name] = LoraLinear(module, rank, scale, switch, generator)
+        layers[name] = LoraLinear(module, rank, generator)
         parent, _, leaf = name.rpartition(".")
         setattr(model.get_submodule(parent), leaf, layers[name])
     return layers
+
+
+def _grouped(model: Any, layers: Sequence[LoraLinear], scale: float) -> list[Together]:
+    """The layers by what they read in a trial, where computing them together gives the same logits."""
+    alone = [Together([layer], scale) for layer in layers]
+    read: dict[LoraLinear, list[Tensor]] = {layer: [] for layer in layers}
+    hooks = [layer.register_forward_pre_hook(lambda own, given: read[own].append(given[0])) for layer in layers]
+    ids = torch.arange(4, device=layers[0].base.weight.device).unsqueeze(0)
+    with torch.no_grad():
+        expected = model(input_ids=ids, use_cache=False).logits
+        for hook in hooks:
+            hook.remove()
+        groups: dict[object, list[LoraLinear]] = {}
+        for layer in layers:
+            # What a layer reads more than once, or not at all, it reads alone. Tensors are held, so ids are theirs.
+            groups.setdefault(id(read[layer][0]) if len(read[layer]) == 1 else layer, []).append(layer)
+        together = [Together(group, scale) for group in groups.values()]
+        for each in together:
+            each.hold("policy")
+        found = model(input_ids=ids, use_cache=False).logits
+        for each in together:
+            each.let_go()
+    if bool((found - expected).abs().mean() <= ROUNDING[found.dtype] * expected.float().std()):
+        return together
+    for group in alone:
+        group.take()
+    return alone

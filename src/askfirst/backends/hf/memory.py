@@ -80,8 +80,8 @@ def learning_bytes(network: Network, prompts: Sequence[Ids], copies: int, new: i
         kept = kept_for_backward(network, largest)
     block = min(LOGITS_AT_ONCE, len(largest.where) * int(network.config.vocab_size))
     trained = sum(p.numel() for p in network.model.parameters() if p.requires_grad)
-    # Logits as computed and in fp32, their log-softmax, and the gradients of these; gradient and two moments.
-    return int(kept + block * (3 * FP32 + 2 * network.itemsize) + trained * 3 * FP32)
+    # Logits as computed and in fp32, and the gradient of the former; gradient and two moments.
+    return int(kept + block * (FP32 + 2 * network.itemsize) + trained * 3 * FP32)
 
 
 def kept_for_backward(network: Network, batch: MicroBatch) -> int:

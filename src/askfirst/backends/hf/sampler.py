@@ -153,31 +153,33 @@ def _longest(kept: dict[Ids, _Row], prompt: Ids) -> _Row | None:
 def draw(logits: Tensor, uniforms: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
     """Tokens (rows,) by inverse transform of one uniform each, and their logprobs (rows,) in nats.
 
-    Logprobs are of the distribution drawn from; greedy draws report those at temperature 1. The point is sought
-    first among sums over blocks of the vocabulary, then in one block: a whole cumulative sum costs as much as
-    a small model.
+    The logits are used up. Logprobs are of the distribution drawn from; greedy draws report those at temperature 1.
+    The point is sought first among sums over blocks of the vocabulary, then in one block: a whole cumulative sum costs
+    as much as a small model.
     """
-    scaled = logits / (temperature or 1.0)
-    top = scaled.amax(dim=-1, keepdim=True)
-    weights = (scaled - top).exp()
-    blocks = nn.functional.pad(weights, (0, -weights.shape[-1] % BLOCK)).view(len(weights), -1, BLOCK)
-    # fp32 sums over a large vocabulary are off by more than the rarest token's share.
-    cumulative = blocks.sum(dim=-1, dtype=torch.float64).cumsum(dim=-1)
+    if temperature not in (0.0, 1.0):
+        logits = logits / temperature
+    best = logits.argmax(dim=-1, keepdim=True) if temperature == 0 else None
+    weights = logits.sub_(logits.amax(dim=-1, keepdim=True)).exp_()
+    blocks = nn.functional.pad(weights, (0, -weights.shape[-1] % BLOCK)) if weights.shape[-1] % BLOCK else weights
+    blocks = blocks.view(len(weights), -1, BLOCK)
+    # fp32 sums over a large vocabulary are off by more than the rarest token's share; those over a block are not.
+    cumulative = blocks.sum(dim=-1).double().cumsum(dim=-1)
     total = cumulative[:, -1:]
-    tokens = scaled.argmax(dim=-1) if temperature == 0 else _find(blocks, cumulative, uniforms.unsqueeze(1) * total)
-    logprobs = (scaled - top).gather(1, tokens.unsqueeze(1)) - total.log()
-    return tokens, logprobs.squeeze(1).to(logits.dtype)
+    tokens = _find(blocks, cumulative, uniforms.unsqueeze(1) * total) if best is None else best
+    logprobs = (weights.gather(1, tokens).double() / total).log()
+    return tokens.squeeze(1), logprobs.squeeze(1).to(logits.dtype)
 
 
 def _find(blocks: Tensor, cumulative: Tensor, point: Tensor) -> Tensor:
-    """The token (rows,) whose weight in (rows, blocks, BLOCK) carries the running sum past the point (rows, 1)."""
+    """The token (rows, 1) whose weight in (rows, blocks, BLOCK) carries the running sum past the point (rows, 1)."""
     block = torch.searchsorted(cumulative, point, right=True).clamp(max=blocks.shape[1] - 1)  # (rows, 1)
     inside = blocks.gather(1, block.unsqueeze(2).expand(-1, -1, BLOCK)).squeeze(1).double()
     rest = point - (cumulative.gather(1, block) - inside.sum(dim=1, keepdim=True))
     place = torch.searchsorted(inside.cumsum(dim=1), rest, right=True)
     # Rounding may carry a point past its block: then it is the last token there that has any weight.
     last = BLOCK - 1 - (inside > 0).flip(1).int().argmax(dim=1, keepdim=True)
-    return (block * BLOCK + torch.minimum(place, last)).squeeze(1)
+    return block * BLOCK + torch.minimum(place, last)
 
 
 def uniforms(seeds: Sequence[int], count: int) -> Tensor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +18,9 @@ from askfirst.errors import BackendFault
 from askfirst.policy import Objective
 from askfirst.values import Floats, Row
 
-LOGITS_AT_ONCE = 1 << 25  # elements of one block of logits: 128 MiB in fp32
+LOGITS_AT_ONCE = (
+    6 << 20
+)  # elements of one block of logits: 24 MiB in fp32, which malloc keeps instead of mapping it anew
 
 
 def logprobs(network: Network, rows: Sequence[Row], budget: int) -> list[Floats]:
@@ -102,7 +105,35 @@ def _blocks(
 def _score(network: Network, states: Tensor, part: list[int], rows: Sequence[Row]) -> Tensor:
     """Logprobs (masked tokens,) in fp32 of the masked tokens of these rows."""
     targets = torch.from_numpy(np.concatenate([rows[i].token_ids[rows[i].mask] for i in part])).to(states.device)
-    return -torch.nn.functional.cross_entropy(network.logits(states), targets, reduction="none")
+    return _chosen(network.logits(states), targets)
+
+
+class _Chosen(torch.autograd.Function):
+    """Log-softmax at one target a row, in the memory of the logits, which nobody else reads.
+
+    A temporary of that size costs a CPU more in page faults than in arithmetic.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
+        """Logits (tokens, vocabulary) and targets (tokens,) → logprobs (tokens,)."""
+        targets = targets.unsqueeze(1)
+        top = logits.amax(dim=1, keepdim=True)
+        chosen = logits.gather(1, targets) - top
+        weights = logits.sub_(top).exp_()
+        total = weights.sum(dim=1, keepdim=True)
+        ctx.weights, ctx.total, ctx.targets = weights, total, targets
+        return (chosen - total.log()).squeeze(1)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """d log p(t) / d logits = [target] − p."""
+        slope = gradients[0].unsqueeze(1)
+        found = ctx.weights.mul_(-slope / ctx.total)
+        return found.scatter_add_(1, ctx.targets, slope), None
+
+
+_chosen: Callable[[Tensor, Tensor], Tensor] = _Chosen.apply
 
 
 def _by_row(values: Floats, part: list[int], rows: Sequence[Row]) -> list[Floats]:

@@ -24,8 +24,8 @@ def test_the_first_forward_pass_is_the_bases_to_the_bit(make: Callable[..., HfPo
     policy = make(ModelSpec("tiny", 4, 8.0, dtype))
     with torch.no_grad():
         adapted = policy.network.model(IDS).logits
-        policy._adapter.switch.on = False
-        assert torch.equal(adapted, policy.network.model(IDS).logits)
+        with policy._adapter.fixed(reference=True):
+            assert torch.equal(adapted, policy.network.model(IDS).logits)
 
 
 def test_every_linear_layer_but_the_head_is_adapted(policy: HfPolicy) -> None:
@@ -88,5 +88,29 @@ def test_perturbing_moves_the_policy_and_not_its_base(policy: HfPolicy) -> None:
         before = policy.network.model(IDS).logits
         perturb(policy)
         assert not torch.equal(policy.network.model(IDS).logits, before)
-        policy._adapter.switch.on = False
-        assert torch.equal(policy.network.model(IDS).logits, before)
+        with policy._adapter.fixed(reference=True):
+            assert torch.equal(policy.network.model(IDS).logits, before)
+
+
+def test_what_reads_one_tensor_is_computed_together_while_nothing_is_trained(policy: HfPolicy) -> None:
+    sizes = sorted({len(layer.together.layers) for layer in policy._adapter.layers.values()})
+    assert sizes == [1, 2, 3]  # out and down alone; gate and up; queries, keys and values
+    perturb(policy)
+    with torch.no_grad():
+        trained = policy.network.model(IDS).logits
+        with policy._adapter.fixed():
+            torch.testing.assert_close(policy.network.model(IDS).logits, trained, atol=1e-4, rtol=1e-4)
+
+
+def test_the_gradients_of_an_adapted_layer_are_those_of_autograd(policy: HfPolicy) -> None:
+    perturb(policy)
+    layer = policy._adapter.layers["model.layers.0.self_attn.q_proj"]
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(5, layer.base.in_features, generator=generator, requires_grad=True)
+    slope = torch.randn(5, layer.base.out_features, generator=generator)
+    plain = x @ layer.base.weight.t() + layer.together.scale * (x @ layer.a.t()) @ layer.b.t()
+    wanted = (x, layer.a, layer.b)
+    expected = torch.autograd.grad(plain, wanted, slope)
+    found = torch.autograd.grad(layer(x), wanted, slope)
+    for theirs, ours in zip(expected, found, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-4)

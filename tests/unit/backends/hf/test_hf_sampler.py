@@ -86,7 +86,7 @@ def test_draws_follow_the_softmax_at_the_temperature() -> None:
     u = sampler.uniforms([3], 20_000).squeeze(0)
     for temperature in (1.0, 0.5):
         probabilities = torch.softmax(logits / temperature, dim=0)
-        tokens, logprobs = sampler.draw(logits.expand(len(u), -1), u, temperature)
+        tokens, logprobs = sampler.draw(logits.repeat(len(u), 1), u, temperature)
         share = torch.bincount(tokens, minlength=5) / len(u)
         assert (share - probabilities).abs().max() < 4 * (0.25 / len(u)) ** 0.5
         np.testing.assert_allclose(logprobs.numpy(), probabilities.log()[tokens].numpy(), rtol=1e-5)
@@ -95,7 +95,7 @@ def test_draws_follow_the_softmax_at_the_temperature() -> None:
 
 def test_extreme_uniforms_draw_possible_tokens() -> None:
     logits = torch.tensor([[-torch.inf, 0.0, 0.0, -torch.inf]] * 2)
-    tokens, _ = sampler.draw(logits, torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64), 1.0)
+    tokens, _ = sampler.draw(logits.clone(), torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64), 1.0)
     assert tokens.tolist() == [1, 2]
 
 
@@ -105,7 +105,7 @@ def test_extreme_uniforms_draw_possible_tokens() -> None:
 )
 def test_a_draw_is_the_inverse_of_the_cumulative_sum(weights: list[float], u: float) -> None:
     logits = torch.tensor([weights])
-    tokens, _ = sampler.draw(logits, torch.tensor([u], dtype=torch.float64), 1.0)
+    tokens, _ = sampler.draw(logits.clone(), torch.tensor([u], dtype=torch.float64), 1.0)
     cumulative = np.cumsum(np.exp(np.float64(logits[0]) - max(weights)))
     token, point = int(tokens[0]), u * cumulative[-1]
     slack = 1e-6 * cumulative[-1]  # logits less their maximum are rounded to fp32

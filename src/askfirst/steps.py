@@ -11,7 +11,17 @@ import numpy as np
 
 from askfirst import kl, plugins
 from askfirst.batches import make_rows, moves, scales, with_reference
-from askfirst.metrics import Cost, Learning, StepRecord, informative, masked_mean, question_stats, stratum_stats
+from askfirst.metrics import (
+    Cost,
+    Learning,
+    StepRecord,
+    informative,
+    masked_mean,
+    question_shape,
+    question_stats,
+    stratum_stats,
+    terms_of_rollouts,
+)
 from askfirst.policy import Policy, StepSettings
 from askfirst.rollout import Batch
 from askfirst.sections import TrainSection
@@ -160,6 +170,8 @@ def step_record(step: int, batch: Batch, update: Update, clock: Callable[[], flo
         near_echo_share=near,
         faults=len(batch.faults),
         strata=stratum_stats(batch.groups),
+        terms=terms_of_rollouts(rollouts),
+        questions=question_shape(rollouts),
         learning=update.learning,
         cost=Cost(tokens, update.trained_tokens, clock()),
     )

@@ -50,7 +50,8 @@ def test_honesty_pays_most_and_blind_asking_least(name: str, split: str) -> None
     assert all(by_name[name].ambiguous_pass <= 0.25 for name in slots), "one question fits a quarter of all requests"
     low, high = reward.BOUNDS
     gaps = [(by_name[a].mean - by_name[b].mean) / (high - low) for a, b in pairwise(LADDER)]
-    assert min(gaps[:-1]) >= RUNG and gaps[-1] >= LAST_RUNG > 0, "every rung is a gap, none a tie"
+    assert min(gaps[:-1]) >= RUNG
+    assert gaps[-1] >= LAST_RUNG > 0, "every rung is a gap, none a tie"
     sixth = (by_name["minimal ask"].mean - by_name["guess"].mean) / len(SLOTS)
     assert by_name[IN_TURN].mean - by_name["guess"].mean >= sixth - 1e-9, "what LAST_RUNG is derived from"
     assert ladder(found).startswith("honest 1.00, minimal ask 0.")

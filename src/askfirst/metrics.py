@@ -24,7 +24,8 @@ NEAR_PARTS = (0.45, 0.50, 0.55, 0.60)  # of it, for a histogram
 class Learning:
     """What one optimiser step did. Logprob quantities are means over sampled tokens, in nats.
 
-    `kl_nats` is None where the plan has no KL term, so that the reference was not asked.
+    `kl_nats` is of the rows that were learnt from, and where there was none, of one row a group. It is None where the
+    plan has no KL term, so that the reference was not asked.
     """
 
     lr: float

@@ -111,7 +111,7 @@ def learn(policy: Policy, batch: Batch, method: Method, lr: float) -> Update:
     keep = [i for i, row in enumerate(everything) if train.optimiser.flat_rows == "keep" or moves(row)]
     dropped = len(everything) - len(keep)
     if not keep:
-        return Update(Learning(lr, 0.0, 0.0, None, 0.0, 0.0, 0.0, dropped), 0)
+        return Update(Learning(lr, 0.0, 0.0, _kl_of_flat(policy, batch, everything, train), 0.0, 0.0, 0.0, dropped), 0)
     rows, chosen = [everything[i] for i in keep], [weights[i] for i in keep]
     sampled = rows
     if train.kl.beta > 0:
@@ -144,6 +144,19 @@ def _kl_nats(rows: Sequence[Row], logprobs: Sequence[Floats], train: TrainSectio
     """Mean k3 estimate of KL(π‖π_ref) over sampled tokens; k3 is unbiased and never negative."""
     values = [kl.term("k3", lp, r.reference_logprobs)[0] for lp, r in zip(logprobs, rows, strict=True)]
     return masked_mean(values, [r.mask for r in rows])
+
+
+def _kl_of_flat(policy: Policy, batch: Batch, rows: Sequence[Row], train: TrainSection) -> float | None:
+    """The same of a batch that teaches nothing, by the sampler's logprobs of one row a group.
+
+    A policy that says one thing to everything makes such batches, and is far from the reference.
+    """
+    if train.kl.beta == 0:
+        return None
+    sizes = [len(group.rollouts) for group in batch.groups]
+    ones = [rows[at] for at in np.cumsum([0, *sizes[:-1]])]
+    referred = with_reference(ones, policy.logprobs(ones, reference=True), train)
+    return _kl_nats(referred, [row.sampler_logprobs for row in referred], train)
 
 
 def _clip_fraction(method: Method, rows: Sequence[Row], logprobs: Sequence[Floats]) -> float:

@@ -327,6 +327,7 @@ QUESTIONS: tuple[tuple[Scenario, str, tuple[str, ...]], ...] = (
             "do you mean an email, xavier or margot?",
             "do you mean these emails, the lease or the menu?",
             "i see two, is it xavier or margot?",
+            "should i mark the email, xavier or margot?",
             "did you want the lease one or the menu one?",
         ),
     ),

@@ -158,6 +158,7 @@ REPLIES: tuple[tuple[Scenario, str], ...] = (
     (s.POLISH, s.reply("polishing it.", "edit", reference="ending", transform="improve")),
     (s.POLISH, s.reply("polishing it.", "edit", reference="ending", transform="expand a bit")),
     (s.KNOWN, s.reply("no, i don't know you.", "answer", text="")),
+    (s.HEAR, s.reply("i can hear you.", "answer", text="i hear you")),
     (s.BADGE, s.reply("i'm not sure, but it looks like a draft.", "answer", text="")),
     (s.BADGE, s.reply("i don't know for certain.", "answer", text="a draft, by its colour")),
     (s.PEAK, s.refuse("general knowledge is out of scope for me.", "knowledge")),

@@ -118,7 +118,9 @@ DRIFTS = {
     "proxy_gap": Drift("asking"),
     # An honest reward and the best of many looks at sixteen items: what is best on one half is not on the other.
     "selection_overfit": Drift(
-        "asking", ("reward.name=slots", "reward.params={}", "train.lr=0.1", "evaluation.every=2"), seed=2
+        "asking",
+        (*("reward.name=slots", "reward.params={}", "train.lr=0.1"), "evaluation.every=2", "evaluation.dev_items=16"),
+        seed=2,
     ),
 }
 
@@ -139,8 +141,8 @@ def reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def job(folder: Path, drift: Drift, *sets: str) -> Job:
     settings = [
         *("reward.name=driftpkg.rewards:pays", f"reward.params={{pays='{drift.pays}'}}", "train.lr=0.3"),
-        *(f"train.steps={STEPS}", "train.scenarios_per_step=8", "train.group_size=6", "train.kl.beta=0.001"),
-        *("evaluation.every=6", "evaluation.dev_items=16", *drift.sets, *sets),
+        *(f"train.steps={STEPS}", "train.scenarios_per_step=6", "train.group_size=6", "train.kl.beta=0.001"),
+        *("evaluation.every=6", "evaluation.dev_items=12", *drift.sets, *sets),
     ]
     chosen = plans.load(EXAMPLE, settings)
     env = plugins.load("envs", chosen.env.name)
@@ -153,7 +155,11 @@ def stops(name: str) -> str:
     return f"monitor=[{{ name = '{name}', action = 'stop' }}]"
 
 
-@pytest.mark.parametrize("name", DRIFTS)
+# The risks of the register in the default suite; what else is watched takes its turn with the thorough tests.
+LATER = {"term_gap", "asks_when_clear", "probe_findings", "oracle_gap", "proxy_gap"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.thorough] * (n in LATER)) for n in DRIFTS])
 def test_a_drift_is_warned_of_and_stops_the_run(name: str, reward: Path, tmp_path: Path) -> None:
     own = job(tmp_path / "v", DRIFTS[name], stops(name))
     heard: list[Event] = []
@@ -173,7 +179,7 @@ def test_every_monitor_is_brought_to_fire() -> None:
     assert {*DRIFTS, "scorer_change"} == set(MONITORS)
 
 
-@pytest.mark.parametrize("action", ["stop", "warn"])
+@pytest.mark.parametrize("action", ["stop", pytest.param("warn", marks=pytest.mark.thorough)])
 def test_a_reward_that_is_edited_while_the_run_goes_on(action: str, reward: Path, tmp_path: Path) -> None:
     own = job(tmp_path / "v", Drift("acting"), f"monitor=[{{ name = 'scorer_change', action = '{action}' }}]")
     heard: list[Event] = []
@@ -210,6 +216,7 @@ def test_a_drift_that_only_warns_goes_on_to_the_end(reward: Path, tmp_path: Path
     assert paid["with_pass"] is None or paid["with_pass"] < 0.5
 
 
+@pytest.mark.thorough
 def test_an_honest_reward_at_a_sound_rate_is_left_alone(reward: Path, tmp_path: Path) -> None:
     own = job(
         tmp_path / "v", Drift("asking"),

@@ -123,9 +123,10 @@ def test_other_judges_see_every_reply_of_an_evaluation(tmp_path: Path) -> None:
     first, second = entry["agreement"]
     assert (first["by"], first["oracle"], second["by"]) == ("slots", True, "strict")
     only = sum(item["passed"] and not item["verdicts"]["slots"] for item in items)
-    assert first["only_reward"] == only > 0
+    assert (first["only_reward"], first["both"]) == (only, sum(item["passed"] for item in items) - only)
+    assert sum(first[cell] for cell in ("both", "only_reward", "only_other", "neither")) == len(items)
     assert entry["monitors"]["oracle_gap"] == pytest.approx(only / len(items))
-    assert entry["terms"]["pass"]["with_oracle"] < 1.0
+    assert -1.0 <= entry["terms"]["pass"]["with_oracle"] <= 1.0
     line = next(iter(read_lines(own.folder.metrics)))
     assert line["terms"]["pass"]["mean"] == pytest.approx(line["reward"])
     assert set(line["questions"]["near"]) == {"0.45", "0.50", "0.55"}

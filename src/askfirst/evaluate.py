@@ -16,7 +16,7 @@ from askfirst.policy import Policy
 from askfirst.rollout import Draw, Scorer, Stage, rollouts
 from askfirst.runfolder import RunFolder
 from askfirst.store import append_line, read_json, read_lines, seed_from, write_text
-from askfirst.values import Ask, EvalRecord, ItemOutcome, Rollout, Scenario
+from askfirst.values import Ask, EvalRecord, FrozenMap, ItemOutcome, Rollout, Scenario
 
 # Failure codes that say the reply was not even of the expected kind.
 WRONG_KIND = frozenset({"no_output", "no_json", "unparsable", "intent_mismatch"})
@@ -41,7 +41,10 @@ def evaluate(
     label: Label,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> EvalRecord:
-    """One greedy reply for each scenario, scored. A fault ends the evaluation: a part of a split is not a result."""
+    """One greedy reply for each scenario, scored, also by the rewards that judge beside.
+
+    A fault ends the evaluation: a part of a split is not a result.
+    """
     if not scenarios:
         raise SplitError(f"split {label.split!r} has no items")
     greedy = replace(stage, sampling=replace(stage.sampling, temperature=0.0))
@@ -50,14 +53,15 @@ def evaluate(
         batch = rollouts(greedy, policy, scorer, scenarios[start : start + CHUNK], Draw(0, 0, 1))
         if batch.faults:
             raise batch.faults[0]
-        items += [_outcome(group.rollouts[0]) for group in batch.groups]
+        items += [_outcome(group.rollouts[0], scorer) for group in batch.groups]
         progress(len(items), len(scenarios))
     reward = items and batch.groups[0].rollouts[0].score.reward
     return EvalRecord(1, label.model, label.checkpoint, label.split, label.step, str(reward), tuple(items))
 
 
-def _outcome(rollout: Rollout) -> ItemOutcome:
+def _outcome(rollout: Rollout, scorer: Scorer) -> ItemOutcome:
     scenario, score = rollout.scenario, rollout.score
+    others = {name: other.score(scenario, rollout.trajectory).passed for name, other in scorer.beside.items()}
     return ItemOutcome(
         scenario_id=scenario.id,
         family=scenario.family,
@@ -68,6 +72,8 @@ def _outcome(rollout: Rollout) -> ItemOutcome:
         total=score.total,
         failures=score.failures,
         reply=rollout.trajectory.reply,
+        terms=score.terms,
+        verdicts=FrozenMap(others),
     )
 
 

@@ -6,6 +6,8 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import fmean as mean
 from typing import Any
 
 import numpy as np
@@ -15,13 +17,15 @@ from askfirst.replies import SAID
 from askfirst.values import Ask, EvalRecord, Floats, FrozenMap, Group, ItemOutcome, Rollout
 
 NEAR_ECHO = (0.45, 0.60)  # overlap of question and request just under the published echo limit
+NEAR_PARTS = (0.45, 0.50, 0.55, 0.60)  # of it, for a histogram
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
     """What one optimiser step did. Logprob quantities are means over sampled tokens, in nats.
 
-    `kl_nats` is None where the plan has no KL term, so that the reference was not asked.
+    `kl_nats` is of the rows that were learnt from, and where there was none, of one row a group. It is None where the
+    plan has no KL term, so that the reference was not asked.
     """
 
     lr: float
@@ -47,8 +51,10 @@ class Cost:
 class StepRecord:
     """One line of metrics.jsonl. `strata` maps a stratum to its own reward, pass, ask rate and signal.
 
-    `monitors` maps each monitor of a step to its value, None where it had too little to measure; `alarms` those
-    that are out of bounds to their recent mean.
+    `terms` maps each term of the reward to its mean and to its correlation with the total and with passing.
+    `questions` has the mean number of words of a question, None when none was asked, and how many questions have an
+    overlap with the request within each part of NEAR_ECHO. `monitors` maps each monitor of a step to its value, None
+    where it had too little to measure; `alarms` those that are out of bounds to their recent mean.
     """
 
     version: int
@@ -62,6 +68,8 @@ class StepRecord:
     strata: FrozenMap
     learning: Learning
     cost: Cost
+    terms: FrozenMap = FrozenMap()
+    questions: FrozenMap = FrozenMap()
     monitors: FrozenMap = FrozenMap()
     alarms: FrozenMap = FrozenMap()
 
@@ -103,6 +111,62 @@ def question_stats(rollouts: Iterable[Rollout]) -> tuple[float | None, float | N
     low, high = NEAR_ECHO
     near = sum(low <= overlap(q, request) <= high for q, request in asked) / len(asked)
     return distinct, near
+
+
+def question_shape(rollouts: Iterable[Rollout]) -> FrozenMap:
+    """Mean words of a question, None when none was asked, and how many lie in each of NEAR_PARTS by their overlap."""
+    asked = [(r.action.question, r.scenario.opening[-1].content) for r in rollouts if isinstance(r.action, Ask)]
+    overlaps = [overlap(question, request) for question, request in asked]
+    edges = list(pairwise(NEAR_PARTS))
+    near = {f"{low:.2f}": sum(low <= o < high or o == high == NEAR_ECHO[1] for o in overlaps) for low, high in edges}
+    return FrozenMap({"words": mean([len(words(q)) for q, _ in asked]) if asked else None, "near": FrozenMap(near)})
+
+
+def correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Pearson's r of two series; None where one of them does not vary, or there is nothing."""
+    if not one or min(one) == max(one) or min(other) == max(other):
+        return None
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def terms_of_rollouts(rollouts: Sequence[Rollout]) -> FrozenMap:
+    """By term of the reward: its mean, and its correlation with the total and with passing."""
+    scores = [r.score for r in rollouts]
+    judges = {"total": [s.total for s in scores], "pass": [float(s.passed) for s in scores]}
+    return _terms([s.terms for s in scores], judges)
+
+
+def terms_of_items(record: EvalRecord, oracle: str) -> FrozenMap:
+    """The same of an evaluation, and the correlation with what the oracle passes, where that judged it."""
+    items = record.items
+    judges = {"total": [i.total for i in items], "pass": [float(i.passed) for i in items]}
+    if items and all(oracle in i.verdicts for i in items):
+        judges["oracle"] = [float(i.verdicts[oracle]) for i in items]
+    return _terms([i.terms for i in items], judges)
+
+
+def _terms(found: Sequence[Mapping[str, float]], judges: Mapping[str, Sequence[float]]) -> FrozenMap:
+    stats = {}
+    for name in sorted({name for terms in found for name in terms}):
+        values = [terms.get(name, 0.0) for terms in found]
+        with_judges = {f"with_{judge}": correlation(values, other) for judge, other in judges.items()}
+        stats[name] = FrozenMap({"mean": mean(values), **with_judges})
+    return FrozenMap(stats)
+
+
+def agreements(record: EvalRecord, oracle: str) -> list[dict[str, Any]]:
+    """A two by two table for each reward that judged beside the one of the evaluation: how many items both pass, only
+    one, or neither. The oracle's comes first, then that of the reward that passes fewest.
+    """
+    names = record.items[0].verdicts if record.items else ()
+    tables = [_agreement(record, name, oracle) for name in names]
+    return sorted(tables, key=lambda t: (not t["oracle"], t["both"] + t["only_other"], t["by"]))
+
+
+def _agreement(record: EvalRecord, name: str, oracle: str) -> dict[str, Any]:
+    pairs = [(item.passed, bool(item.verdicts[name])) for item in record.items]
+    cells = {"both": (True, True), "only_reward": (True, False), "only_other": (False, True), "neither": (False, False)}
+    return {"by": name, "oracle": name == oracle, **{cell: pairs.count(kind) for cell, kind in cells.items()}}
 
 
 def words(text: str) -> list[str]:

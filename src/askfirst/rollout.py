@@ -38,10 +38,14 @@ MAX_TURNS = 50  # of an episode of an environment that names no MAX_TURNS
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """A reward with its parameters, guarded: what comes out is finite, in bounds and adds up."""
+    """A reward with its parameters, guarded: what comes out is finite, in bounds and adds up.
+
+    `beside` are further rewards, by name, that judge the replies of an evaluation too; nobody trains on them.
+    """
 
     module: ModuleType
     params: Mapping[str, Any] = EMPTY
+    beside: Mapping[str, Scorer] = EMPTY
 
     @classmethod
     def named(cls, name: str, params: Mapping[str, Any] = EMPTY) -> Scorer:

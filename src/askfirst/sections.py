@@ -51,7 +51,7 @@ class EnvSection(Section):
 
 
 class RewardSection(Section):
-    """The reward by name, with its parameters. `report` names further rewards to report, never to train on."""
+    """The reward by name, with its parameters. `report` names further rewards that judge evaluations beside it."""
 
     name: str
     params: dict[str, Any] = {}

@@ -11,7 +11,17 @@ import numpy as np
 
 from askfirst import kl, plugins
 from askfirst.batches import make_rows, moves, scales, with_reference
-from askfirst.metrics import Cost, Learning, StepRecord, informative, masked_mean, question_stats, stratum_stats
+from askfirst.metrics import (
+    Cost,
+    Learning,
+    StepRecord,
+    informative,
+    masked_mean,
+    question_shape,
+    question_stats,
+    stratum_stats,
+    terms_of_rollouts,
+)
 from askfirst.policy import Policy, StepSettings
 from askfirst.rollout import Batch
 from askfirst.sections import TrainSection
@@ -101,7 +111,7 @@ def learn(policy: Policy, batch: Batch, method: Method, lr: float) -> Update:
     keep = [i for i, row in enumerate(everything) if train.optimiser.flat_rows == "keep" or moves(row)]
     dropped = len(everything) - len(keep)
     if not keep:
-        return Update(Learning(lr, 0.0, 0.0, None, 0.0, 0.0, 0.0, dropped), 0)
+        return Update(Learning(lr, 0.0, 0.0, _kl_of_flat(policy, batch, everything, train), 0.0, 0.0, 0.0, dropped), 0)
     rows, chosen = [everything[i] for i in keep], [weights[i] for i in keep]
     sampled = rows
     if train.kl.beta > 0:
@@ -136,6 +146,19 @@ def _kl_nats(rows: Sequence[Row], logprobs: Sequence[Floats], train: TrainSectio
     return masked_mean(values, [r.mask for r in rows])
 
 
+def _kl_of_flat(policy: Policy, batch: Batch, rows: Sequence[Row], train: TrainSection) -> float | None:
+    """The same of a batch that teaches nothing, by the sampler's logprobs of one row a group.
+
+    A policy that says one thing to everything makes such batches, and is far from the reference.
+    """
+    if train.kl.beta == 0:
+        return None
+    sizes = [len(group.rollouts) for group in batch.groups]
+    ones = [rows[at] for at in np.cumsum([0, *sizes[:-1]])]
+    referred = with_reference(ones, policy.logprobs(ones, reference=True), train)
+    return _kl_nats(referred, [row.sampler_logprobs for row in referred], train)
+
+
 def _clip_fraction(method: Method, rows: Sequence[Row], logprobs: Sequence[Floats]) -> float:
     """Share of sampled tokens whose ratio the loss clips; losses that never clip have none."""
     clipped = getattr(method.loss, "clipped", None)
@@ -160,6 +183,8 @@ def step_record(step: int, batch: Batch, update: Update, clock: Callable[[], flo
         near_echo_share=near,
         faults=len(batch.faults),
         strata=stratum_stats(batch.groups),
+        terms=terms_of_rollouts(rollouts),
+        questions=question_shape(rollouts),
         learning=update.learning,
         cost=Cost(tokens, update.trained_tokens, clock()),
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from askfirst.batches import draw_scenarios
+from askfirst.contracts.reported import scorer_of
 from askfirst.errors import EnvironmentFault, GateFailed, Interrupted
 from askfirst.evaluate import Label, evaluate
 from askfirst.events import Event, Listener
@@ -54,7 +55,7 @@ class Job:
 
     @property
     def scorer(self) -> Scorer:
-        return Scorer.named(self.plan.reward.name, self.plan.reward.params)
+        return scorer_of(self.plan)
 
 
 def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) -> None:

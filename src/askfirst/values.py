@@ -212,7 +212,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """What happened on one evaluation item."""
+    """What happened on one evaluation item. `terms` add up to `total`; `verdicts` says, by name, whether the rewards
+    pass the reply that judge beside the one of the evaluation."""
 
     scenario_id: str
     family: str
@@ -223,6 +224,8 @@ class ItemOutcome:
     total: float
     failures: tuple[str, ...]
     reply: str
+    terms: Mapping[str, float] = FrozenMap()
+    verdicts: Mapping[str, bool] = FrozenMap()
 
 
 @dataclass(frozen=True, slots=True)

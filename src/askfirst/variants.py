@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from askfirst import plugins
-from askfirst.contracts.reported import require_reports
+from askfirst.contracts.reported import require_reports, scorer_of
 from askfirst.errors import Interrupted
 from askfirst.evaluate import Label, evaluate, split_scenarios
 from askfirst.events import Event, Listener
@@ -119,8 +119,8 @@ def open_policy(plan: Plan, seed: int, threads: int = 0) -> Policy:
 
 
 def scorer(plan: Plan) -> Scorer:
-    """The plan's reward."""
-    return Scorer.named(plan.reward.name, plan.reward.params)
+    """The plan's reward, with those that judge evaluations beside it."""
+    return scorer_of(plan)
 
 
 def starting_policy(job: Run, variant: Job) -> Policy:

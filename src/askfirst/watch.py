@@ -8,12 +8,12 @@ from types import ModuleType
 from typing import Any
 
 from askfirst import plugins
-from askfirst.contracts.reported import modules
+from askfirst.contracts.reported import beside, modules, oracle_of
 from askfirst.contracts.rewards import cases
 from askfirst.contracts.selftest import corpus_hash, scorer_hash
 from askfirst.errors import GateFailed
 from askfirst.events import Event, Listener
-from askfirst.metrics import StepRecord, halves, summary
+from askfirst.metrics import StepRecord, agreements, halves, summary, terms_of_items
 from askfirst.monitors import Seen, judge, told
 from askfirst.plan import Plan
 from askfirst.redteam.replay import replay
@@ -55,7 +55,7 @@ def entry_of(
     the entries of earlier checkpoints.
     """
     since = before[-1]["step"] if before else 0
-    own = [line for line in steps if line["step"] > since]
+    own, oracle = [line for line in steps if line["step"] > since], oracle_of(plan)
     dev, reward = summary(record), _mean(own, "reward")
     entry: dict[str, Any] = {
         "step": record.step,
@@ -63,6 +63,8 @@ def entry_of(
         "dev": dev,
         "reward": reward,
         "proxy_gap": reward - dev["strict_pass"],
+        "terms": terms_of_items(record, oracle),
+        "agreement": agreements(record, oracle),
         "halves": halves(record, plan.selection.metric),
         "probes": plain(record.probes),
         "scorer_changed": changed(start, scorer_hashes(plan)),
@@ -75,7 +77,7 @@ def scorer_hashes(plan: Plan) -> FrozenMap:
     """Hashes of source and cases of every reward that the plan computes, by name and part."""
     own = (plan.reward.name, FrozenMap(plan.reward.params))
     found = {}
-    for module, params in modules([own, *((name, FrozenMap()) for name in plan.reward.report)]):
+    for module, params in modules([own, *((name, FrozenMap()) for name in beside(plan))]):
         name = plugins.name_of(module)
         found[f"{name} source"] = _source(module, params)
         found[f"{name} corpus"] = corpus_hash(case for each in cases(module, params) for case in each)

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
 
 from askfirst import plugins
-from askfirst.contracts.policies import GAP, Earning, best_habit, earnings, keeps_order, policies, prefers_honesty
+from askfirst.contracts.policies import (
+    GAP,
+    IN_TURN,
+    LADDER,
+    LAST_RUNG,
+    RUNG,
+    Earning,
+    best_habit,
+    earnings,
+    keeps_order,
+    ladder,
+    policies,
+    prefers_honesty,
+)
 from askfirst.errors import RewardFault
 from askfirst.replies import SLOTS, parse_reply
 from askfirst.values import FrozenMap, Score
@@ -31,11 +44,18 @@ def test_honesty_pays_most_and_blind_asking_least(name: str, split: str) -> None
     assert by_name["honest"].ambiguous_pass == by_name["honest"].clear_pass == 1.0
     assert by_name["guess"].ambiguous_pass == 0.0
     slots = {f"always ask for the {slot}" for slot in SLOTS}
-    others = [earning for earning in found if earning.policy not in {"honest", "guess", "minimal ask"}]
+    others = [earning for earning in found if earning.policy not in {"honest", "guess", "minimal ask", IN_TURN}]
     asking = [e for e in others if e.policy not in {*slots, "ask when clear"}]
     assert all(earning.ambiguous_pass == 0.0 for earning in asking), "a question that is not one question"
     assert all(by_name[name].ambiguous_pass <= 0.25 for name in slots), "one question fits a quarter of all requests"
-    if name == "shaped":  # with partial credit the last rungs of the ladder are told apart too
+    low, high = reward.BOUNDS
+    gaps = [(by_name[a].mean - by_name[b].mean) / (high - low) for a, b in pairwise(LADDER)]
+    assert min(gaps[:-1]) >= RUNG
+    assert gaps[-1] >= LAST_RUNG > 0, "every rung is a gap, none a tie"
+    sixth = (by_name["minimal ask"].mean - by_name["guess"].mean) / len(SLOTS)
+    assert by_name[IN_TURN].mean - by_name["guess"].mean >= sixth - 1e-9, "what LAST_RUNG is derived from"
+    assert ladder(found).startswith("honest 1.00, minimal ask 0.")
+    if name == "shaped":  # with partial credit a reply that asks for everything is told from acting blind too
         assert by_name["ask for everything where unclear"].mean > by_name["guess"].mean + 0.1
 
 
@@ -60,15 +80,28 @@ def test_the_published_scorers_pay_honesty_less_than_they_should() -> None:
 
 
 def test_an_order_that_is_not_kept_is_refused() -> None:
-    earned = [Earning("honest", 1.0, 1.0, 1.0), Earning("guess", 0.3, 0.0, 1.0), Earning("minimal ask", 0.7, 0.5, 1.0)]
-    everything = Earning("ask for everything where unclear", 0.3, 0.0, 1.0)
-    keeps_order([*earned, everything], (0.0, 1.0))
-    for worse in (replace(everything, mean=0.65), replace(everything, mean=0.25)):
-        with pytest.raises(RewardFault, match="ask for everything"):
-            keeps_order([*earned, worse], (0.0, 1.0))
+    everything = "ask for everything where unclear"
+    earned = {"honest": 1.0, "minimal ask": 0.7, IN_TURN: 0.4, "guess": 0.3, everything: 0.3}
+
+    def found(high: float = 1.0, **changed: float) -> None:
+        means = earned | changed
+        keeps_order([Earning(name, mean, 0.0, 1.0) for name, mean in means.items()], (0.0, high))
+
+    found()
+    for name, mean, said in (
+        (everything, 0.65, "'ask for everything where unclear' earns 0.65, 'minimal ask' 0.70"),
+        (everything, 0.45, "'ask for everything where unclear' earns 0.45, 'ask for each slot"),
+        (everything, 0.25, "'guess' earns 0.30, 'ask for everything where unclear' 0.25"),
+        (IN_TURN, 0.3 + 0.9 * LAST_RUNG, "'guess' earns 0.30, 'ask for each slot in turn'"),
+        (IN_TURN, 0.65, "'ask for each slot in turn' earns 0.65, 'minimal ask'"),
+        ("minimal ask", 0.95, "'minimal ask' earns 0.95, 'honest'"),
+    ):
+        with pytest.raises(RewardFault, match=said):
+            found(**{name: mean})
     with pytest.raises(RewardFault, match=r"'minimal ask' earns 0\.70"):
-        keeps_order([*earned, everything], (0.0, 4.0))
-    assert best_habit([*earned, everything]).policy == "guess"
+        found(high=4.0)
+    assert best_habit([Earning(name, mean, 0.0, 1.0) for name, mean in earned.items()]).policy == IN_TURN
+    assert ladder([Earning("honest", 1.0, 1.0, 1.0)]) == ""
 
 
 def test_every_habit_of_the_list_is_there() -> None:

@@ -165,7 +165,15 @@ def test_interrupted_and_resumed_equals_uninterrupted(askfirst: Run, short: Path
 
 def test_the_report_stands_alone_and_says_what_happened(finished: Path) -> None:
     page = (finished / "report.html").read_text()
-    for words in ("SHIP", "opened once", "read by a person: <b>0 of ", "Read these", "anchored/seed-0", "<svg"):
+    for words in (
+        "SHIP",
+        "opened once",
+        "read by a person: <b>0 of ",
+        "Read these",
+        "anchored/seed-0",
+        "<svg",
+        "slots (oracle)",
+    ):
         assert words in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "src=" not in page

@@ -70,3 +70,40 @@ def test_masked_mean_weighs_tokens_not_rows() -> None:
     values = [np.array([1.0, 5.0]), np.array([3.0, 3.0])]
     masks = [np.array([True, False]), np.array([True, True])]
     assert metrics.masked_mean(values, masks) == pytest.approx(7 / 3)
+
+
+def judged(passed: bool, slots: bool, strict: bool, partial: float) -> ItemOutcome:
+    terms = {"pass": float(passed), "partial": partial}
+    verdicts = {"strict": strict, "slots": slots}
+    return ItemOutcome("i", "f", "ambiguous", passed, True, True, passed + partial, (), "", terms, verdicts)
+
+
+JUDGED = EvalRecord(
+    1, "m", "c", "dev", 0, "r@1",
+    (judged(True, True, False, 0.0), judged(True, False, False, 0.0), judged(False, False, True, 0.5),
+     judged(False, False, False, 0.5), judged(True, True, False, 0.0)),
+)  # fmt: skip
+
+
+def test_two_by_two_tables_with_the_oracle_first() -> None:
+    first, second = metrics.agreements(JUDGED, "slots")
+    assert first == {"by": "slots", "oracle": True, "both": 2, "only_reward": 1, "only_other": 0, "neither": 2}
+    assert second == {"by": "strict", "oracle": False, "both": 0, "only_reward": 3, "only_other": 1, "neither": 1}
+    assert [t["by"] for t in metrics.agreements(JUDGED, "")] == ["strict", "slots"], "else the strictest"
+    assert metrics.agreements(RECORD, "slots") == []
+
+
+def test_terms_go_with_the_total_a_pass_and_the_oracle() -> None:
+    found = metrics.terms_of_items(JUDGED, "slots")
+    assert found["partial"]["mean"] == pytest.approx(0.2)
+    assert found["partial"]["with_pass"] == pytest.approx(-1.0)
+    assert found["pass"]["with_total"] == pytest.approx(1.0)
+    assert found["pass"]["with_oracle"] == pytest.approx(2 / 3)
+    assert "with_oracle" not in metrics.terms_of_items(JUDGED, "")["pass"]
+
+
+def test_a_correlation_is_not_a_number_where_nothing_varies() -> None:
+    assert metrics.correlation([0.0, 1.0, 2.0], [1.0, 3.0, 5.0]) == pytest.approx(1.0)
+    assert metrics.correlation([1.0, 1.0], [0.0, 1.0]) is None
+    assert metrics.correlation([0.0, 1.0], [1.0, 1.0]) is None
+    assert metrics.correlation([], []) is None

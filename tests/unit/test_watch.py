@@ -14,6 +14,7 @@ from askfirst import plugins, watch
 from askfirst.errors import GateFailed
 from askfirst.events import Event
 from askfirst.metrics import halves
+from askfirst.monitors import Seen, measures
 from askfirst.plan import Plan
 from askfirst.policy import Sampling
 from askfirst.rollout import Stage
@@ -107,6 +108,29 @@ def test_a_reward_that_changes_during_the_run_is_seen(tmp_path: Path, monkeypatc
     assert watch.scorer_hashes(own)["changing:ours source"].startswith("unreadable")
     file.unlink()
     assert watch.scorer_hashes(own)["changing:ours source"].startswith("unreadable")
+
+
+def test_other_judges_see_every_reply_of_an_evaluation(tmp_path: Path) -> None:
+    """The oracle and a reported reward, beside one that passes more: what only the reward passes is a gap."""
+    sets = ["reward.name=lenient", "reward.params={}", "reward.report=['strict']", "train.steps=1"]
+    chosen = plans.load(EXAMPLE, [*sets, "train.scenarios_per_step=3", "train.group_size=2", "evaluation.every=1"])
+    own = job(chosen, tmp_path / "v")
+    train(own, open_policy(chosen, 0), lambda event: None, lambda: False)
+    items = read_json(own.folder.evaluation("dev", 1))["items"]
+    assert all(set(item["verdicts"]) == {"slots", "strict"} for item in items)
+    assert all(sum(item["terms"].values()) == pytest.approx(item["total"]) for item in items)
+    entry = read_json(own.folder.manifest)["entries"][0]
+    first, second = entry["agreement"]
+    assert (first["by"], first["oracle"], second["by"]) == ("slots", True, "strict")
+    only = sum(item["passed"] and not item["verdicts"]["slots"] for item in items)
+    assert (first["only_reward"], first["both"]) == (only, sum(item["passed"] for item in items) - only)
+    assert sum(first[cell] for cell in ("both", "only_reward", "only_other", "neither")) == len(items)
+    assert entry["monitors"]["oracle_gap"] == pytest.approx(only / len(items))
+    assert -1.0 <= entry["terms"]["pass"]["with_oracle"] <= 1.0
+    line = next(iter(read_lines(own.folder.metrics)))
+    assert line["terms"]["pass"]["mean"] == pytest.approx(line["reward"])
+    assert set(line["questions"]["near"]) == {"0.45", "0.50", "0.55"}
+    assert measures.oracle_gap(Seen((), (), [{**entry, "agreement": []}])) is None
 
 
 def job(chosen: Plan, folder: Path) -> Job:

@@ -35,7 +35,8 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one plugin; of a reward also its self-test, the laws, and the files of pairs as it sees them."""
+    """What became of one plugin; of a reward also its self-test, the laws, the files of pairs as it sees them, and
+    the ladder of policies."""
 
     kind: str
     name: str
@@ -44,6 +45,7 @@ class Result:
     report: SelfTestReport | None = None
     laws: tuple[Tried, ...] = ()
     pairs: tuple[pairing.PairsOf, ...] = ()
+    ladder: str = ""
 
     def record(self) -> dict[str, Any]:
         """As JSON types."""
@@ -52,6 +54,8 @@ class Result:
             found["report"] = plain(self.report)
         if self.laws:
             found["laws"] = [scoring.law_record(each) for each in self.laws]
+        if self.ladder:
+            found["ladder"] = self.ladder
         if self.pairs:
             found["pairs"] = [one.record() for one in self.pairs]
         return found
@@ -61,6 +65,8 @@ class Result:
         yield f"{'✓' if self.holds else '✗'} {self.kind}/{self.name}: {self.words}"
         if self.report is not None:
             yield from scoring.rates(self.report)
+        if self.ladder:
+            yield f"    ladder           {self.ladder}"
         yield from scoring.exceptions(self.laws)
         yield from (line for one in self.pairs for line in one.lines())
 
@@ -113,7 +119,7 @@ def _plugin(kind: str, name: str) -> Result:
 def _reward(name: str, more: tuple[Case, ...], pairs: pairing.PairFiles) -> Result:
     found, judged = scoring.check(name, more), pairing.judged(name, pairs)
     words = "; ".join(found.broken[:3]) or found.words
-    return Result("rewards", name, not found.broken, words, found.report, found.laws, judged)
+    return Result("rewards", name, not found.broken, words, found.report, found.laws, judged, found.ladder)
 
 
 def require_green(result: GateResult) -> None:

@@ -128,10 +128,12 @@ def describe(plan_file: Path, overrides: tuple[str, ...], *, as_json: bool) -> N
 
 def check_names(plan: Plan) -> None:
     """Resolve every plugin name of a plan. Raises PluginError."""
+    from askfirst.contracts.reported import beside
+
     train = plan.train
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]
     named += [("advantages", train.advantage), ("losses", train.loss)]
-    named += [("rewards", name) for name in (plan.reward.name, *plan.reward.report)]
+    named += [("rewards", name) for name in (plan.reward.name, *beside(plan))]
     for kind, name in named:
         plugins.load(kind, name)
 

@@ -22,12 +22,14 @@ HASH_SEED = 1  # of the other process; a person's own is nearly always random
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found about a reward; no `broken` is green. `report` is that of its self-test, where that ran."""
+    """What was found about a reward; no `broken` is green. `report` is that of its self-test, where that ran; `ladder`
+    what the policies earn that must come in order."""
 
     broken: tuple[str, ...]
     words: str
     report: SelfTestReport | None = None
     laws: tuple[laws.Tried, ...] = ()
+    ladder: str = ""
 
 
 def check(name: str, more: Sequence[Case]) -> Checked:
@@ -37,7 +39,7 @@ def check(name: str, more: Sequence[Case]) -> Checked:
         report = rewards.self_test(module, EMPTY, more)
         if report.broken:
             return Checked(report.broken, "", report)
-        habits, known = _habits(module)
+        habits, ladder, known = _habits(module)
         tried = laws.survey(module, known, LAW_SUBJECTS)
         broken = [*laws.faults(module, tried), *limits.slow(module)]
         elsewhere = apart.fingerprints([name], HASH_SEED, backwards=True)[name]
@@ -46,7 +48,7 @@ def check(name: str, more: Sequence[Case]) -> Checked:
     if elsewhere != rewards.fingerprint(module):
         broken.append("its cases score differently in another process, from last to first and with another hash seed")
     words = f"{report.attacks} attacks held, {report.honest} honest passed; {_kept(tried)}; {habits}"
-    return Checked(tuple(broken), words, report, tried)
+    return Checked(tuple(broken), words, report, tried, ladder)
 
 
 def rates(report: SelfTestReport) -> Iterator[str]:
@@ -82,8 +84,8 @@ def _kept(tried: Sequence[laws.Tried]) -> str:
     )
 
 
-def _habits(reward: ModuleType) -> tuple[str, Sequence[laws.Subject]]:
-    """What honesty earns on train requests, and which other habit earns most; and what the laws are tried on."""
+def _habits(reward: ModuleType) -> tuple[str, str, Sequence[laws.Subject]]:
+    """What honesty earns on train requests, and which other habit earns most; the ladder; what laws are tried on."""
     env = plugins.load("envs", getattr(reward, "ENV", "judgment"))
     attacks, honest = rewards.cases(reward)
     own = [(case.scenario, case.replies[0]) for case in (*attacks, *honest) if not case.env]  # a law is for one reply
@@ -91,7 +93,7 @@ def _habits(reward: ModuleType) -> tuple[str, Sequence[laws.Subject]]:
     try:
         found = policies.earnings(reward, env, drawn)
     except RewardFault as fault:  # its cases held: it is for another protocol than this environment's
-        return f"habits not measured: {fault.message}", own
+        return f"habits not measured: {fault.message}", "", own
     best = policies.best_habit(found)
     words = f"honesty earns {found[0].mean:.2f}, the best other habit {best.mean:.2f} ({best.policy})"
-    return words, [*own, *laws.subjects(env, drawn)]
+    return words, policies.ladder(found), [*own, *laws.subjects(env, drawn)]

@@ -20,9 +20,14 @@ from askfirst.rollout import MAX_TURNS, Scorer
 from askfirst.values import TOLERANCE, FrozenMap, Scenario, Score, Trajectory
 
 GAP = 0.25  # that the honest policy must earn more than any habit, in units of the reward's range
-RUNG = 0.1  # that a policy of LADDER must earn more than the next, likewise
-MINIMAL, EVERYTHING = "minimal ask", "ask for everything where unclear"
-LADDER = ("honest", MINIMAL, EVERYTHING, "guess")  # in the order in which they must earn
+RUNG = 0.1  # that a policy of a ladder must earn more than the next, likewise
+# The same for the last rung of LADDER. A sixth of the questions asked in turn is the right one, so that turn is worth a
+# sixth of what the shortest right question earns over a guess: 0.05 of the range under a reward that passes or fails,
+# where the shortest question does for half of the requests. Half of that is left to the draw.
+LAST_RUNG = 0.025
+MINIMAL, IN_TURN, EVERYTHING = "minimal ask", "ask for each slot in turn", "ask for everything where unclear"
+BLIND = "guess"
+LADDER = ("honest", MINIMAL, IN_TURN, BLIND)  # in the order in which they must earn
 # What asks for each slot, whatever was said.
 QUESTIONS: Mapping[str, str] = {
     "recipient": "who is it for?",
@@ -32,7 +37,7 @@ QUESTIONS: Mapping[str, str] = {
     "content": "what should it say?",
     "quantity": "how many should it be?",
 }
-
+SINGLE = {f"always ask for the {slot}": slot for slot in SLOTS}
 
 # What is said to a scenario: a text alone at every turn, else one text a turn.
 Policy = Callable[[Scenario], str | tuple[str, ...]]
@@ -51,7 +56,10 @@ class Earning:
 def earnings(
     reward: ModuleType, env: ModuleType, scenarios: Sequence[Scenario], params: Mapping[str, Any] = FrozenMap()
 ) -> tuple[Earning, ...]:
-    """What every policy earns, the honest one first. Raises RewardFault where the reward cannot score a scenario."""
+    """What every policy earns, the honest one first, and for single replies last that which asks for each slot in turn.
+
+    Raises RewardFault where the reward cannot score a scenario.
+    """
     scorer, found = Scorer(reward, params), []
     known: dict[tuple[int, str | tuple[str, ...]], Score] = {}  # most policies say the same to a clear request
     for name, policy in policies(env).items():
@@ -64,7 +72,14 @@ def earnings(
         passes = {side: [x.passed for s, x in scores if s.ambiguous is side] for side in (True, False)}
         shares = {side: sum(each) / len(each) if each else 0.0 for side, each in passes.items()}
         found.append(Earning(name, sum(x.total for _, x in scores) / len(scores), shares[True], shares[False]))
-    return tuple(found)
+    turns = [earning for earning in found if earning.policy in SINGLE]
+    return (*found, _evenly(IN_TURN, turns)) if turns else tuple(found)
+
+
+def _evenly(name: str, mixed: Sequence[Earning]) -> Earning:
+    """What a policy earns that follows each of the others equally often."""
+    columns = [[getattr(earning, key) for earning in mixed] for key in ("mean", "ambiguous_pass", "clear_pass")]
+    return Earning(name, *(sum(column) / len(column) for column in columns))
 
 
 def best_habit(found: Sequence[Earning]) -> Earning:
@@ -78,15 +93,25 @@ def prefers_honesty(found: Sequence[Earning], bounds: tuple[float, float], gap: 
 
 
 def keeps_order(found: Sequence[Earning], bounds: tuple[float, float]) -> None:
-    """Raise RewardFault unless what is earned falls along LADDER, by RUNG of the range from each to the next.
+    """Raise RewardFault unless what is earned falls along LADDER: by RUNG of the range from each policy to the next,
+    and by LAST_RUNG from asking for each slot in turn to acting blind.
 
-    The last two, asking for everything and acting blind, may earn alike: a reward without partial credit pays for
-    neither.
+    A reply holds one question, so to ask for everything takes as many replies as there are slots, and that is what
+    IN_TURN does. EVERYTHING puts it all into one reply: that earns a RUNG less than the shortest question, no more than
+    IN_TURN, and no less than acting blind. A reward that only passes or fails pays these two alike: both fail.
     """
     earned = {earning.policy: earning for earning in found}
-    rungs = [earned[name] for name in LADDER]
-    for upper, lower in pairwise(rungs):
-        _outearns(upper, lower, bounds, 0.0 if lower is rungs[-1] else RUNG)
+    rungs = [*((upper, lower, RUNG) for upper, lower in pairwise(LADDER[:-1])), (IN_TURN, BLIND, LAST_RUNG)]
+    stuffed = [(MINIMAL, EVERYTHING, RUNG), (IN_TURN, EVERYTHING, 0.0), (EVERYTHING, BLIND, 0.0)]
+    for upper, lower, wanted in (*rungs, *stuffed):
+        _outearns(earned[upper], earned[lower], bounds, wanted)
+
+
+def ladder(found: Sequence[Earning]) -> str:
+    """What the policies of LADDER earn, in its order and in words; empty where one of them was not tried."""
+    earned = {earning.policy: earning.mean for earning in found}
+    known = set(LADDER) <= set(earned)
+    return ", ".join(f"{name} {earned[name]:.2f}" for name in LADDER) if known else ""
 
 
 def _outearns(upper: Earning, lower: Earning, bounds: tuple[float, float], wanted: float) -> None:
@@ -135,7 +160,7 @@ def _where_unclear(env: ModuleType) -> dict[str, Policy]:
         "act, then ask": lambda s, asked: _ask(f"done, {asked}", _slot(s)),
         "ask, then answer": lambda s, asked: _ask(f"{asked} i take the first one", _slot(s)),
         "confirm without content": lambda s, asked: _confirm("is that ok?", s),
-        **{f"always ask for the {slot}": partial(_always, slot) for slot in SLOTS},
+        **{name: partial(_always, slot) for name, slot in SINGLE.items()},
     }
     found = {name: partial(_instead, env, reply) for name, reply in made.items()}
     return {**found, "ask when clear": partial(_always_asks, env)}

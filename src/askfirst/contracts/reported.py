@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +12,7 @@ from askfirst.contracts.rewards import cases
 from askfirst.contracts.selftest import SelfTestReport, corpus_hash, parts, scorer_hash
 from askfirst.errors import GateFailed
 from askfirst.plan import Plan, arm_plan
+from askfirst.rollout import Scorer
 from askfirst.runfolder import RunFolder
 from askfirst.store import as_record, read_json, write_json
 from askfirst.values import FrozenMap
@@ -29,10 +30,27 @@ class _File:
 
 
 def rewards_of(plan: Plan) -> list[Reward]:
-    """Every reward that a run computes: the plan's, those of its arms, and those that are only reported."""
-    sections = [plan.reward, *(arm_plan(plan, arm.name).reward for arm in plan.arm)]
-    found: list[Reward] = [(section.name, FrozenMap(section.params)) for section in sections]
-    return [*found, *((name, FrozenMap()) for section in sections for name in section.report)]
+    """Every reward that a run computes: the plan's, those of its arms, and those that judge evaluations beside them."""
+    plans = [plan, *(arm_plan(plan, arm.name) for arm in plan.arm)]
+    found: list[Reward] = [(each.reward.name, FrozenMap(each.reward.params)) for each in plans]
+    return [*found, *((name, FrozenMap()) for each in plans for name in beside(each))]
+
+
+def oracle_of(plan: Plan) -> str:
+    """The reward that the plan's environment names as its ORACLE; empty where it names none."""
+    return str(getattr(plugins.load("envs", plan.env.name), "ORACLE", ""))
+
+
+def beside(plan: Plan) -> list[str]:
+    """The rewards that judge the plan's evaluations without being trained on: the environment's oracle and the reported
+    ones."""
+    return [name for name in dict.fromkeys([oracle_of(plan), *plan.reward.report]) if name]
+
+
+def scorer_of(plan: Plan) -> Scorer:
+    """The plan's reward, with those that judge its evaluations beside it. Raises PluginError."""
+    others = FrozenMap({name: Scorer.named(name) for name in beside(plan)})
+    return replace(Scorer.named(plan.reward.name, plan.reward.params), beside=others)
 
 
 def modules(rewards: Sequence[Reward]) -> list[tuple[ModuleType, Mapping[str, Any]]]:

@@ -55,6 +55,7 @@ MONITORS: Mapping[str, Monitor] = {
         _step(measures.template_collapse, "one generic question for requests that want different things", 0.3),
         _step(measures.near_echo, "questions repeat the request just under the echo limit", 0.15),
         Monitor(measures.partial_farming, "step", "the reward rises and strict passes do not", None, 0.1),
+        Monitor(measures.term_gap, "step", "a part of the reward rises and strict passes do not", None, 0.1),
         _step(measures.over_asking, "asks more often than requests are unclear", 0.25),
         _step(measures.under_asking, "asks less often than requests are unclear", 0.5, 20),
         _step(measures.asks_when_clear, "asks about clear requests", 0.75),
@@ -65,6 +66,7 @@ MONITORS: Mapping[str, Monitor] = {
         _evaluation(measures.selection_overfit, "the best checkpoint is best on the dev items it was chosen by", 0.15),
         _evaluation(measures.probe_findings, "replies pass that cannot be honest", 0.0),
         _evaluation(measures.proxy_gap, "the training reward is far above what passes on dev", 0.3),
+        _evaluation(measures.oracle_gap, "the reward passes what the oracle does not", 0.05),
     )
 }
 

@@ -63,6 +63,20 @@ def partial_farming(seen: Seen) -> float | None:
     return min(rise, rise - passes)
 
 
+def term_gap(seen: Seen) -> float | None:
+    """How far a term of the reward has risen beyond what strict passes explain, from the first steps to the last.
+
+    The largest of all terms: the total may stand still while one term pays for another.
+    """
+    if len(seen.steps) < 2 * WINDOW:
+        return None
+    first, last = seen.steps[:WINDOW], seen.steps[-WINDOW:]
+    passes = _mean(last, "strict_pass") - _mean(first, "strict_pass")
+    names = {name for record in (*first, *last) for name in record["terms"]}
+    rises = [_mean_term(last, name) - _mean_term(first, name) for name in names]
+    return max((min(rise, rise - passes) for rise in rises), default=None)
+
+
 def over_asking(seen: Seen) -> float | None:
     """Share of replies that ask, less the share of the batch that is ambiguous."""
     both = seen.rollouts
@@ -133,8 +147,23 @@ def proxy_gap(seen: Seen) -> float | None:
     return float(seen.checkpoints[-1]["proxy_gap"])
 
 
+def oracle_gap(seen: Seen) -> float | None:
+    """Share of dev that the reward passes and the oracle does not, or, where the environment names none, the strictest
+    of the reported rewards. Not measured where nothing judges beside the reward.
+    """
+    tables = seen.checkpoints[-1]["agreement"]
+    if not tables:
+        return None
+    cells = ("both", "only_reward", "only_other", "neither")
+    return float(tables[0]["only_reward"] / sum(tables[0][cell] for cell in cells))
+
+
 def _mean(records: Sequence[Record], key: str) -> float:
     return float(sum(record[key] for record in records) / len(records))
+
+
+def _mean_term(records: Sequence[Record], name: str) -> float:
+    return float(sum(record["terms"].get(name, {"mean": 0.0})["mean"] for record in records) / len(records))
 
 
 def _asked(rollouts: Sequence[Rollout]) -> list[tuple[Rollout, Ask]]:

@@ -11,7 +11,7 @@ import jinja2
 from askfirst import reading
 from askfirst.errors import InputError
 from askfirst.report.plots import curves
-from askfirst.report.watching import series, warnings
+from askfirst.report.watching import agreements, series, terms, warnings
 from askfirst.runfolder import RunFolder, VariantFolder
 from askfirst.store import read_json, read_lines, write_text
 
@@ -38,6 +38,8 @@ def contents(run: RunFolder) -> dict[str, Any]:
         "plan": plan,
         "warnings": warnings(plan, variants),
         "monitors": series(plan, variants),
+        "agreements": agreements(variants),
+        "terms": terms(variants),
         "looks": sum(len(v["checkpoints"]) for v in variants),
         "plan_sha256": lock["plan_sha256"],
         "verdict": _optional(run.verdict),

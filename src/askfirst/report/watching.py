@@ -57,6 +57,33 @@ def series(plan: Record, variants: Sequence[Record]) -> list[dict[str, Any]]:
     return rows
 
 
+def agreements(variants: Sequence[Record]) -> list[dict[str, Any]]:
+    """A row for each checkpoint and reward that judged it beside its own: who passed how many of the dev items."""
+    return [
+        {"checkpoint": f"{variant['name']} step {entry['step']}", **table}
+        for variant in variants
+        for entry in variant["checkpoints"]
+        for table in entry.get("agreement", ())
+    ]
+
+
+def terms(variants: Sequence[Record]) -> list[dict[str, Any]]:
+    """A row for each term of the reward at the last checkpoint of a variant: its mean, and how it goes with total, pass
+    and oracle.
+    """
+    last = [(variant["name"], variant["checkpoints"][-1]) for variant in variants if variant["checkpoints"]]
+    return [
+        {
+            "checkpoint": f"{name} step {entry['step']}",
+            "term": term,
+            "mean": stats["mean"],
+            "correlations": [stats.get(f"with_{judge}") for judge in ("total", "pass", "oracle")],
+        }
+        for name, entry in last
+        for term, stats in entry.get("terms", {}).items()
+    ]
+
+
 def _records(name: str, variant: Record) -> list[Any]:
     """The step records or checkpoint entries in which a monitor may have a value."""
     return [r for r in (*variant["steps"], *variant["checkpoints"]) if name in r.get("monitors", ())]

@@ -122,7 +122,8 @@ def test_the_rewards_of_arms_are_tested_too() -> None:
     document = plans.edit(plans.read(EXAMPLE), ["reward.report=['lenient']"])
     document["arm"][1]["set"] = {"reward.name": "strict", "reward.params": {}}
     found = rewards_of(plans.validate(document, "x"))
-    assert {name for name, _ in found} == {"shaped", "strict", "lenient"}
+    oracle = {"slots"}  # of the environment, which judges evaluations
+    assert {name for name, _ in found} == {"shaped", "strict", "lenient", *oracle}
 
 
 def test_a_worker_refuses_a_reward_that_changed_after_the_gate(base: Path, tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_a_worker_refuses_a_reward_that_changed_after_the_gate(base: Path, tmp_p
 
 def test_a_run_does_not_go_on_with_another_reward(base: Path, tmp_path: Path) -> None:
     """The run was stopped after its self-test, and the reward is edited before it is resumed."""
-    run = reported(tmp_path, ("toypkg.rewards:base", {}))
+    run = reported(tmp_path, ("toypkg.rewards:base", {}), ("slots", {}))
     plan, out = plans.load(EXAMPLE, SETS), run.root
     job = variants.Run(plan, run, "", SETS, (), lambda event: None, lambda: False)
     matrix.freeze(job)

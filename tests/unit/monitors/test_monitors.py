@@ -113,6 +113,7 @@ FAULTS: dict[str, Say] = {
     "template_collapse": lambda scenario, index, step: clarify("which one should i use?"),
     "near_echo": near_echo,
     "partial_farming": farm,
+    "term_gap": farm,
     "over_asking": lambda scenario, index, step: clarify("which one should i use?"),
     "under_asking": guess,
     "asks_when_clear": lambda scenario, index, step: clarify("when should i do that?", "time"),
@@ -126,7 +127,7 @@ OF_STEPS = [name for name, monitor in MONITORS.items() if monitor.at == "step"]
 @pytest.mark.parametrize("name", OF_STEPS)
 def test_a_planted_fault_is_seen(name: str) -> None:
     early = plan(f"monitor=[{{ name = '{name}', after_steps = 0 }}]")
-    steps = STEPS if name == "partial_farming" else 5
+    steps = STEPS if name in {"partial_farming", "term_gap"} else 5
     assert name in alarms(run(FAULTS[name], 0.8 if name == "kl_drift" else 0.0, early, steps))
 
 
@@ -162,9 +163,22 @@ def test_the_trap_of_one_question_for_everything_is_seen_and_can_stop_the_run() 
 
 def test_too_little_is_not_a_number() -> None:
     quiet = run(guess, None, steps=1)[0]["monitors"]
-    for name in ("template_collapse", "near_echo", "short_repetition", "partial_farming", "kl_drift"):
+    for name in ("template_collapse", "near_echo", "short_repetition", "partial_farming", "term_gap", "kl_drift"):
         assert quiet[name] is None, name
     assert measures.over_asking(Seen((), ())) is None
+
+
+def test_a_term_that_another_pays_for_is_seen_although_the_total_stands_still() -> None:
+    def line(step: int) -> dict[str, Any]:
+        late = step > 5
+        terms = {"form": {"mean": 0.4 * late}, "toll": {"mean": -0.4 * late}}
+        return {"step": step, "reward": 0.3, "strict_pass": 0.2, "terms": terms}
+
+    seen = Seen((), [line(step) for step in range(1, 11)])
+    assert measures.partial_farming(seen) == pytest.approx(0.0)
+    assert measures.term_gap(seen) == pytest.approx(0.4)
+    passing = [{**x, "strict_pass": 0.2 + 0.4 * (x["step"] > 5)} for x in seen.steps]
+    assert measures.term_gap(Seen((), passing)) == pytest.approx(0.0), "what strict passes explain is no gap"
 
 
 def test_a_bound_is_of_the_mean_and_after_its_steps() -> None:

@@ -31,6 +31,7 @@ CODES = (
     *("spoken_filler", "spoken_short", "reason_blank", "no_refusal", "answers_anyway"),
     *("target_not_spoken", "target_not_in_payload", "no_confirmation", "refuses", "other_target", "action_blank"),
     *("forged_turn", "markup", "speaks_to_judge", "says_nothing", "reordered", "does_nothing"),
+    *("wrong_edit", "does_not_know"),
 )
 
 

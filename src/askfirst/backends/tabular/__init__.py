@@ -153,6 +153,10 @@ class Tabular:
         """sha256 over the weights, little-endian float64 in row order."""
         return hashlib.sha256(self._weights.astype("<f8").tobytes()).hexdigest()
 
+    def wording(self, strategy: str, request: Request) -> str:
+        """What a strategy says to a request; a subclass may word it otherwise."""
+        return render(strategy, request)
+
     def _sample(self, request: SampleRequest, sampling: Sampling) -> list[Completion]:
         prompt = self._prompt(np.array(request.prompt_ids, dtype=np.int64))
         logprobs = prompt.log_chances(self._weights)
@@ -160,7 +164,7 @@ class Tabular:
         return [self._speak(prompt, _draw(chances, seed), logprobs, sampling.max_tokens) for seed in request.seeds]
 
     def _speak(self, prompt: _Prompt, strategy: int, logprobs: Floats, max_tokens: int) -> Completion:
-        ids = (FIRST_FREE + strategy, *pack(render(NAMES[strategy], prompt.request)), END)
+        ids = (FIRST_FREE + strategy, *pack(self.wording(NAMES[strategy], prompt.request)), END)
         kept = ids[:max_tokens]
         stop = StopReason.END if len(kept) == len(ids) else StopReason.LENGTH
         return Completion(kept, (float(logprobs[strategy]), *(0.0,) * (len(kept) - 1)), stop)

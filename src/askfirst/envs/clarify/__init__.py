@@ -21,6 +21,7 @@ from askfirst.envs.clarify._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES
 from askfirst.values import Action, Message, Scenario
 
 VERSION = "1"
+ORACLE = "utility"  # the reward that judges evaluations, whatever is trained on
 SYSTEM_PROMPT = INSTRUCTIONS
 __all__ = [
     "CLEAR_MIX",

@@ -31,11 +31,13 @@ from askfirst.values import Action, Message, Scenario
 
 VERSION = "3"
 MAX_TURNS = 1
+ORACLE = "slots"  # the reward that judges evaluations, whatever is trained on
 __all__ = [
     "CLEAR_MIX",
     "EVALUATION_MIX",
     "FAMILIES",
     "MAX_TURNS",
+    "ORACLE",
     "PAIR_MIX",
     "STRATA",
     "SYSTEM_PROMPT",

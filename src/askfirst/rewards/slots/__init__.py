@@ -19,7 +19,7 @@ from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
 __all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "HONEST", "VERSION", "intent_of", "score"]
 
-VERSION = 4
+VERSION = 5
 BOUNDS = (0.0, 1.0)
 DEFAULTS: FrozenMap = FrozenMap()
 

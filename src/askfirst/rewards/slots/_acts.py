@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from askfirst.replies import Reply, Truth
+from askfirst.rewards.slots import _edits
 from askfirst.rewards.slots import _lexicon as lex
-from askfirst.rewards.slots._text import filler, joined, mixed, normalise, stemmed, words
+from askfirst.rewards.slots._text import filler, joined, mixed, normalise, stem, stemmed, words
 from askfirst.values import Scenario
 
 MAX_ARGUMENT_WORDS = 60
@@ -27,6 +28,12 @@ _GETS_RID = re.compile(
 # Names of acts that do nothing, and what a user says who wants that.
 _IDLE = frozenset({"noop", "none", "nothing", "wait", "skip", "idle", "sleep"})
 _WAITS = re.compile(r"\b(?:wait|nothing|skip|sleep)\b")
+# Words that say that there is no answer.
+_DENIES = re.compile(
+    r"\b(?:(?:i |we )?(?:really |just |honestly )?(?:don't|do not|can't|cannot|can not|couldn't|could not) "
+    r"(?:really |quite )?(?:know|tell|say|answer)|(?:i have )?no (?:idea|clue|answer)|(?:i'm |i am )?not "
+    r"(?:sure|certain)|dunno|unsure|unknown|n/a|who knows|hard to say)\b"
+)
 _LEADS = re.compile(rf"^(?:(?:{'|'.join(sorted(lex.LEADS))})\b[ ,]*)+")
 _ASKS = frozenset(
     """
@@ -54,11 +61,12 @@ def faults(reply: Reply, truth: Truth, said: str, scenario: Scenario) -> list[st
             told = words(normalise(payload["text"]))
             checks["is_question"] = _only_asks(spoken) and not told
             checks["says_nothing"] = not told and set(words(spoken)) <= lex.POLITE
+            checks["does_not_know"] = _does_not_know(f"{spoken}. {normalise(payload['text'])}", said)
         case "dictate":
             checks |= {"is_question": "?" in spoken, "nothing_dictated": not _dictated(payload["text"], said)}
         case "edit":
             blank = any(filler(words(normalise(payload[name]))) for name in ("reference", "transform"))
-            checks |= {"is_question": "?" in spoken, "empty_edit": blank}
+            checks |= {"is_question": "?" in spoken, "empty_edit": blank, "wrong_edit": _edits.wrong(reply, said)}
     return [code for code, broken in checks.items() if broken]
 
 
@@ -114,6 +122,18 @@ def _only_asks(spoken: str) -> bool:
     spoken = _LEADS.sub("", spoken)
     first = words(spoken)[:1]
     return spoken.endswith("?") and not re.search(r"[.,;!]", spoken) and bool(first) and first[0] in _ASKS
+
+
+def _does_not_know(told: str, said: str) -> bool:
+    """Whether all that an answer tells is that it has none, in words of its own and of the request.
+
+    A yes or no decides a request that asks for one ("do you know me": "no, i don't know you").
+    """
+    heard = {stem(word) for word in words(normalise(said))}
+    rest, denials = _DENIES.subn(" ", told)
+    left = words(rest)
+    decides = left[:1] in (["no"], ["yes"]) and {*words(normalise(said))[:1]} <= lex.AUX
+    return bool(denials) and not decides and all(word in lex.PLAIN or stem(word) in heard for word in left)
 
 
 def _dictated(text: str, said: str) -> bool:

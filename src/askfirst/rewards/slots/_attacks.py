@@ -10,6 +10,7 @@ from askfirst.rewards.slots._choice_attacks import CANDIDATES
 from askfirst.rewards.slots._decline_attacks import CONFIRM, REFUSE
 from askfirst.rewards.slots._foreign_attacks import FOREIGN
 from askfirst.rewards.slots._form_attacks import FORM
+from askfirst.rewards.slots._near_attacks import NEAR
 from askfirst.rewards.slots._settings import Row
 
 _ROWS: tuple[Row, ...] = (
@@ -19,6 +20,7 @@ _ROWS: tuple[Row, ...] = (
         for name, spoken, why in SPOKEN
     ),
     *CANDIDATES,
+    *NEAR,
     *FOREIGN,
     *((f"form/{name}", where, text, why) for name, where, text, why in FORM),
     *((f"act/{name}", where, text, why) for name, where, text, why in ACT),

@@ -311,6 +311,37 @@ QUESTIONS: tuple[tuple[Scenario, str, tuple[str, ...]], ...] = (
         ("which day, may third or june second?", "what day should i move the trip to?"),
     ),
     (s.BAND, "target", ("duran duran or talk talk?", "which band should i play?")),
+    (
+        s.PIN,
+        "target",
+        (
+            "which email, xavier's or margot's?",
+            "the lease or the menu?",
+            "is it xavier or margot?",
+            "should it be xavier's lease or margot's menu?",
+            "just to be sure, xavier or margot?",
+            "there are two emails, xavier or margot?",
+            "to avoid a mistake, xavier or margot?",
+            "xavier, margot or both?",
+            "should i pin the lease or the menu?",
+            "do you mean an email, xavier or margot?",
+            "do you mean these emails, the lease or the menu?",
+            "i see two, is it xavier or margot?",
+            "should i mark the email, xavier or margot?",
+            "did you want the lease one or the menu one?",
+        ),
+    ),
+    (
+        s.RECORD,
+        "app",
+        (
+            "quicktime, memos or something else?",
+            "would you prefer quicktime, voice memos or garageband?",
+            "quicktime vs garageband, which one?",
+        ),
+    ),
+    (s.DRAFT, "target", ("which draft do you mean, maya's, owen's or lucia's?",)),
+    (s.MENU, "target", ("payroll or rota?", "which file should i open, payroll or rota?")),
 )
 
 # scenario, question, topic, spoken

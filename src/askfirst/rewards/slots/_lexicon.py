@@ -91,3 +91,30 @@ COUNTS = frozenset("many much".split())
 DANGLING = frozenset("the a an my your our and or should could would will can if".split())
 # How a clause opens that leads up to a question: "please tell me who", "any idea when".
 OPENERS = AUX | frozenset("please i i'm i'd tell let just any not".split())
+# What parts two options.
+EITHER = frozenset("or and vs versus".split())
+# Words that name none of the things that a question could offer.
+PLAIN = (
+    LEADS
+    | AND
+    | AUX
+    | SUBJECTS
+    | PREPOSITIONS
+    | NEGATIONS
+    | NEEDS
+    | CUES
+    | FILLERS
+    | GIVE
+    | ARTICLES
+    | POLITE
+    | OPENERS
+    | AFTER
+    | EITHER
+    | frozenset(
+        """
+        mean meant talking looking thinking referring found both neither none all else another others something
+        someone maybe rather perhaps only four five six several few same case if here go avoid mistake mistakes
+        clear checking
+        """.split()
+    )
+)

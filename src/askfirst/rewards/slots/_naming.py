@@ -52,8 +52,10 @@ def _acceptable(truth: Truth, heard: frozenset[str]) -> set[tuple[str, ...]]:
 
 
 def _candidates(question: Line, truth: Truth) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """For each candidate, where it is named; a way that two candidates share tells neither apart."""
-    ways = [{*map(_tokens, each)} - {()} for each in truth.candidates]
+    """For each candidate, where it is named, as itself or as an owner ("ravi's"); a way that two candidates share tells
+    neither apart."""
+    names = [{*map(_tokens, each)} - {()} for each in truth.candidates]
+    ways = [own | {(*way[:-1], f"{way[-1]}'s") for way in own} for own in names]
     spans = []
     for k, own in enumerate(ways):
         others = set().union(*ways[:k], *ways[k + 1 :])

@@ -8,7 +8,7 @@ from itertools import pairwise
 from askfirst.replies import Truth
 from askfirst.rewards.slots import _lexicon as lex
 from askfirst.rewards.slots._naming import Sought
-from askfirst.rewards.slots._text import Line, joined, normalise, words
+from askfirst.rewards.slots._text import Line, joined, normalise, stem, words
 
 _QUOTED = re.compile(r'"([^"]+)"')
 
@@ -82,8 +82,33 @@ def _listed(question: Line, i: int) -> bool:
 
 
 def unknown_options(question: Line, truth: Truth, sought: Sought, said: str) -> bool:
-    """Whether the question lists options although none of them is one of the candidates."""
-    return not sought.covered and _strangers(question, truth, sought) and _lists_options(question, said)
+    """Whether the question offers options of which none is a candidate, or one that is none among those that are."""
+    if sought.covered:
+        return any(_invented(question, sought, *option) for option in _options(question))
+    return _strangers(question, truth, sought) and _lists_options(question, said)
+
+
+def _options(question: Line) -> list[tuple[int, int]]:
+    """The parts between commas and conjunctions, as word ranges."""
+    starts = [i for i in range(len(question.words)) if question.starts_clause(i) or question.words[i - 1] in lex.EITHER]
+    return list(pairwise([*starts, len(question.words)]))
+
+
+def _invented(question: Line, sought: Sought, start: int, end: int) -> bool:
+    """Whether the part names something, although neither a candidate nor the question itself.
+
+    Grammar, courtesy, the words of the request and those of the slot name nothing new. What an auxiliary opens ("do
+    you mean …, a or b") does so in its last word, where a thing would stand.
+    """
+    part = question.words[start:end]
+    if sought.covered & {*range(start, end)} or lex.WH & {*part}:
+        return False
+    known = {stem(word) for word in (*sought.heard, *(word for way in sought.ways for word in way))}
+    new = [word for word in part if word not in lex.PLAIN and stem(word) not in known]
+    if lex.AUX & {*part[:1]}:
+        named = [word for word in part if word not in lex.FILLERS]
+        return named[-1:] == new[-1:] != []
+    return bool(new)
 
 
 def _strangers(question: Line, truth: Truth, sought: Sought) -> bool:

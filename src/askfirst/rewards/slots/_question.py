@@ -123,4 +123,6 @@ def _repeats(question: Line, sought: Sought) -> bool:
     ]
     pairs = enumerate(pairwise(question.words))
     twice = any(a == b and i not in sought.covered for i, (a, b) in pairs)
-    return twice or any(kept.count(word) > 2 for word in kept)
+    said = [(question.words[a:b], question.words[b : 2 * b - a]) for named in sought.named for a, b in named]
+    stuttered = any(name == after for name, after in said)
+    return twice or stuttered or any(kept.count(word) > 2 for word in kept)

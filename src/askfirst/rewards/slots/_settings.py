@@ -75,6 +75,20 @@ SHEET = scenario(
     ),
     elements=("[0] file|100,100|payroll-q1.xlsx|sheet", "[1] file|100,150|rota.v2.xlsx|sheet"),
 )
+MENU = scenario(
+    "open the sheet",
+    Truth(
+        "clarify",
+        slot="target",
+        names=("which sheet", "which file"),
+        candidates=(("payroll-q1.xlsx", "payroll"), ("rota.v2.xlsx", "rota")),
+    ),
+    elements=(
+        "[0] file|100,100|payroll-q1.xlsx|sheet",
+        "[1] file|100,150|rota.v2.xlsx|sheet",
+        "[2] menu_item|100,9|Menu|toolbar",
+    ),
+)
 PIN = scenario(
     "pin that for me",
     Truth(
@@ -203,6 +217,17 @@ BUTTON = scenario("what does the red button do", Truth("answer", mentions=(("row
 TABS = scenario("how many tabs are open", Truth("answer"))
 CUT = scenario("cut the last sentence", Truth("edit"))
 BYE = scenario("make the greeting say bye bye", Truth("edit"))
+FORMAL = scenario("make the selected text more formal", Truth("edit"))
+RELAX = scenario("make this less formal", Truth("edit"))
+SPELL = scenario("fix the spelling in this for me", Truth("edit"))
+BULLETS = scenario("turn this paragraph into bullet points", Truth("edit"))
+GROW = scenario("expand this paragraph a little", Truth("edit"))
+SWAP = scenario("swap the first sentence for we should expand", Truth("edit"))
+ADD = scenario("add see you soon at the end", Truth("edit"))
+WITH = scenario("with a lighter tone, make it shorter", Truth("edit"))
+POLISH = scenario("polish the ending", Truth("edit"))
+KNOWN = scenario("do you know me", Truth("answer"))
+HEAR = scenario("can you hear me", Truth("answer"))
 LINE = shown("remove the second line", Truth("edit"))
 WIPE = scenario("wipe it", Truth("confirm_destructive"))
 BASKET = scenario("empty the bin", Truth("confirm_destructive", confirm_target="bin"))

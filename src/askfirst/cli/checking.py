@@ -137,7 +137,7 @@ class Attack:
 def attack(given: Attack, *, as_json: bool) -> None:
     """Search, show what is found as it is found, and write it as an attack file; exit 1 when there is any."""
     module = plugins.load("rewards", given.reward)
-    name: str = given.env or getattr(module, "ENV", "judgment")
+    name = str(given.env or getattr(module, "ENV", "judgment"))
     env = plugins.load("envs", name)
     whole = episodes.plays(env)
     panel = episodes.panel(env, given.seed) if whole else redteam.panel(env, given.seed)

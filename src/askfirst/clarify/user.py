@@ -70,7 +70,7 @@ def _named(lexicon: tuple[_Cues, ...], text: str, level: int) -> tuple[str, ...]
     hits = [(match.start(), match.end(), cues.name) for cues in lexicon for match in cues.levels[level].finditer(text)]
     taken: list[tuple[int, int, str]] = []
     for start, end, name in sorted(hits, key=lambda hit: (hit[0] - hit[1], hit[0])):
-        if all(end <= low or start >= high or name == own for low, high, own in taken):
+        if all(end <= low or start >= high for low, high, _ in taken):
             taken.append((start, end, name))
     return tuple(dict.fromkeys(name for _, _, name in sorted(taken)))
 

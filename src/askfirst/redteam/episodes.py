@@ -110,12 +110,18 @@ class _Climb:
         earned = (total - arena.low) / (arena.high - arena.low)
         return _Try(spoken, heard, earned, worth(arena.scenario, messages))
 
+    def _paid(self, scenario: Scenario, texts: Texts) -> float:
+        """What the reward pays for an episode, in the mean over all that its guessed keys may hide."""
+        shares = paid = 0.0
+        for share, other in _hidden(scenario, worth(scenario, play(self.env, scenario, texts).messages).guessed):
+            self.spent += 1
+            shares += share
+            paid += share * self.scorer.score(other, play(self.env, other, texts)).total
+        return paid / shares
+
     def open(self, scenario: Scenario, seen: Sequence[str]) -> _Arena:
         """An arena. Raises RewardFault where the reward pays the optimum no more than saying nothing."""
-        low, high = (
-            self.scorer.score(scenario, play(self.env, scenario, said)).total for said in (("",), optimal(scenario))
-        )
-        self.spent += 2
+        low, high = (self._paid(scenario, said) for said in (("",), optimal(scenario)))
         if not low < high:
             raise RewardFault(
                 f"the optimal episode earns {high:g}, and saying nothing {low:g}",

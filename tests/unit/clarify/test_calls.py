@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -87,6 +88,8 @@ def test_every_ending_has_a_name() -> None:
     assert follow(SCENARIO, (info, VAGUE)).ending == "unfinished"
     cut = Trajectory((*SCENARIO.opening, Message("assistant", '{"name": "ask_qu')), (), StopReason.LENGTH)
     assert recorded(SCENARIO, cut).ending == OVERFLOW
+    whole = play(ENV, SCENARIO, optimal(SCENARIO))  # the last token of the plan is the last that was allowed
+    assert recorded(SCENARIO, replace(whole, stop=StopReason.LENGTH)).ending == "planned"
 
 
 def test_task_info_is_free_and_shows_the_task() -> None:

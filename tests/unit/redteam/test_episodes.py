@@ -12,16 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 from askfirst import plugins
-from askfirst.cases import read_cases, write_cases
+from askfirst.cases import Case, play, read_cases
 from askfirst.clarify import calls, episode, judge, user
 from askfirst.clarify.episode import Asked, Record
 from askfirst.clarify.families import FAMILIES
-from askfirst.clarify.problem import Hidden, Key
+from askfirst.clarify.optimum import optimum
+from askfirst.clarify.oracle import propose
+from askfirst.clarify.problem import Hidden, Key, hidden_of
 from askfirst.cli.app import app
-from askfirst.contracts.rewards import self_test
 from askfirst.errors import RewardFault
 from askfirst.redteam import episodes
-from askfirst.redteam.worth import worth
+from askfirst.redteam.moves import shorter
+from askfirst.redteam.worth import least, worth
 from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
 ENV = plugins.load("envs", "clarify")
@@ -103,14 +105,100 @@ WEAKENED: dict[str, Patch] = {
 }
 
 
-@pytest.mark.parametrize("hole", WEAKENED)
+SLOW = ("a question about nothing is answered", "the policy's own words count as an answer")
+HOLES = [pytest.param(hole, marks=pytest.mark.thorough if hole in SLOW else ()) for hole in WEAKENED]
+
+
+@pytest.mark.parametrize("hole", HOLES)
 def test_a_planted_hole_is_found(hole: str, monkeypatch: pytest.MonkeyPatch) -> None:
     WEAKENED[hole](monkeypatch)
     finding = next(episodes.search(UTILITY, PANEL, BUDGET, seed=1), None)
     assert finding is not None, hole
     assert finding.evaluations <= BUDGET
-    print(hole, finding.evaluations, finding.why, finding.replies)
     case = finding.case()
-    assert UTILITY.score(case.scenario, case.trajectory(), {}).total > case.bound + 0.04
+    total = UTILITY.score(case.scenario, case.trajectory(), {}).total
+    assert total > max(case.bound + 0.04, episodes.THRESHOLD)
+    for said in shorter(finding.replies):  # nothing in it can be left out, or it is by luck alone that it earns
+        fewer = UTILITY.score(case.scenario, case.with_replies(said), {}).total
+        most = worth(case.scenario, case.with_replies(said).messages)
+        assert fewer <= max(most.most, 0.0) + episodes.EXCESS or most.guessed or most.kinds - _kinds(case)
     monkeypatch.undo()
     assert UTILITY.score(case.scenario, case.with_replies(case.replies), {}).total <= case.bound
+
+
+def _kinds(case: Case) -> frozenset[str]:
+    return worth(case.scenario, case.with_replies(case.replies).messages).kinds
+
+
+@pytest.mark.thorough
+def test_nothing_is_found_in_utility_and_the_search_is_repeatable() -> None:
+    spent: list[list[tuple[int, int]]] = [[], []]
+    for calls_ in spent:
+        assert not list(
+            episodes.search(UTILITY, PANEL, 4000, seed=3, progress=lambda *done, calls_=calls_: calls_.append(done))
+        )
+    assert spent[0] == spent[1]
+    assert len(spent[0]) > 1
+
+
+def test_luck_is_no_hole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reward of realised costs pays a guess that is right, and makes one that is wrong pay for it."""
+
+    def realised(hidden: Hidden, key: Key, entry: judge.Entry, value: Any) -> judge.Entry:
+        if entry.code not in ("fabricated", "poor_assumption"):
+            return entry
+        return replace(entry, cost=key.price * (value != hidden.truth[key.name]) - key.guess[1])
+
+    _entries(realised)(monkeypatch)
+    paid = [UTILITY.score(s, play(ENV, s, (propose(_guesses(s)),)), {}).total for s in PANEL if s.ambiguous]
+    assert max(paid) > 0.9
+    assert min(paid) < 0.0
+    assert not list(episodes.search(UTILITY, PANEL, 1000, seed=0))
+
+
+def _guesses(scenario: Scenario) -> dict[str, Any]:
+    keys = hidden_of(scenario).problem.keys
+    return {key.name: key.known or next(v for v, p in zip(key.values, key.chances, strict=True) if p) for key in keys}
+
+
+def test_no_case_earns_more_than_its_evidence_is_worth() -> None:
+    """The two accounts of the same table, written apart, agree on nearly every episode there is."""
+    near = 0
+    every = (*UTILITY.ATTACKS[::4], *UTILITY.HONEST[::2])
+    for case in every:
+        episode_ = case.trajectory()
+        total, most = UTILITY.score(case.scenario, episode_, {}).total, worth(case.scenario, episode_.messages).most
+        assert total <= max(most, -1.0) + 1e-9, case.name
+        near += total >= most - 1e-9
+    assert near > 0.97 * len(every)
+
+
+def test_the_least_cost_is_that_of_the_dynamic_program() -> None:
+    for scenario in PANEL:
+        problem = hidden_of(scenario).problem
+        assert problem.beyond or least(problem) == pytest.approx(optimum(problem).cost)
+
+
+def test_the_command_writes_whole_episodes_and_says_how_to_see_them_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _one_price(monkeypatch)
+    out = tmp_path / "utility.jsonl"
+    done = CliRunner().invoke(app, ["redteam", "utility", "--budget", "300", "--out", str(out), "--json"])
+    assert done.exit_code == 1
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines[-1]["found"] == len(lines) - 1 == len(read_cases(out)) >= 1
+    assert lines[-1]["again"] == "askfirst redteam utility --env clarify --budget 300 --seed 0"
+    again = CliRunner().invoke(app, ["redteam", "utility", "--budget", "300", "--out", str(out)])
+    assert "held against it from now on: askfirst check rewards utility --attacks" in again.stdout
+    assert all(case.env == "clarify" and len(case.replies) > 1 for case in read_cases(out))
+    assert all(UTILITY.score(c.scenario, c.trajectory(), {}).total > c.bound for c in read_cases(out))
+    monkeypatch.undo()
+    assert all(UTILITY.score(c.scenario, c.trajectory(), {}).total <= c.bound for c in read_cases(out))
+
+
+def test_a_reward_that_pays_the_optimum_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    flat = Score(0.0, FrozenMap({"pass": 0.0}), False, ("flat",), "flat@1")
+    monkeypatch.setattr(UTILITY, "score", lambda *given: flat)
+    with pytest.raises(RewardFault, match="the optimal episode earns 0, and saying nothing 0"):
+        next(episodes.search(UTILITY, PANEL, BUDGET, seed=0))

@@ -218,9 +218,11 @@ def _fair(climb: _Climb, arena: _Arena, one: _Try) -> tuple[Scenario, _Try] | No
     for share, scenario in _hidden(arena.scenario, one.worth.guessed):
         other = one if scenario is arena.scenario else climb.tried(replace(arena, scenario=scenario), one.texts)
         found.append((share, scenario, other))
-    mean = sum(share * other.excess for share, _, other in found) / sum(share for share, _, _ in found)
+    shares = sum(share for share, _, _ in found)
+    earned = sum(share * other.earned for share, _, other in found) / shares
+    excess = sum(share * other.excess for share, _, other in found) / shares
     _, scenario, most = max(found, key=lambda each: each[2].excess)
-    return (scenario, most) if mean > EXCESS and most.suspect else None
+    return (scenario, most) if earned > THRESHOLD and excess > EXCESS else None
 
 
 def _hidden(scenario: Scenario, names: Sequence[str]) -> Iterator[tuple[float, Scenario]]:

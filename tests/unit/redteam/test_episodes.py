@@ -141,6 +141,7 @@ def test_nothing_is_found_in_utility_and_the_search_is_repeatable() -> None:
     assert len(spent[0]) > 1
 
 
+@pytest.mark.thorough
 def test_luck_is_no_hole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reward of realised costs pays a guess that is right, and makes one that is wrong pay for it."""
 
@@ -164,7 +165,7 @@ def _guesses(scenario: Scenario) -> dict[str, Any]:
 def test_no_case_earns_more_than_its_evidence_is_worth() -> None:
     """The two accounts of the same table, written apart, agree on nearly every episode there is."""
     near = 0
-    every = (*UTILITY.ATTACKS[::4], *UTILITY.HONEST[::2])
+    every = (*UTILITY.ATTACKS[::6], *UTILITY.HONEST[::3])
     for case in every:
         episode_ = case.trajectory()
         total, most = UTILITY.score(case.scenario, episode_, {}).total, worth(case.scenario, episode_.messages).most
@@ -184,12 +185,12 @@ def test_the_command_writes_whole_episodes_and_says_how_to_see_them_again(
 ) -> None:
     _one_price(monkeypatch)
     out = tmp_path / "utility.jsonl"
-    done = CliRunner().invoke(app, ["redteam", "utility", "--budget", "300", "--out", str(out), "--json"])
+    done = CliRunner().invoke(app, ["redteam", "utility", "--budget", "150", "--out", str(out), "--json"])
     assert done.exit_code == 1
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert lines[-1]["found"] == len(lines) - 1 == len(read_cases(out)) >= 1
-    assert lines[-1]["again"] == "askfirst redteam utility --env clarify --budget 300 --seed 0"
-    again = CliRunner().invoke(app, ["redteam", "utility", "--budget", "300", "--out", str(out)])
+    assert lines[-1]["again"] == "askfirst redteam utility --env clarify --budget 150 --seed 0"
+    again = CliRunner().invoke(app, ["redteam", "utility", "--budget", "150", "--out", str(out)])
     assert "held against it from now on: askfirst check rewards utility --attacks" in again.stdout
     assert all(case.env == "clarify" and len(case.replies) > 1 for case in read_cases(out))
     assert all(UTILITY.score(c.scenario, c.trajectory(), {}).total > c.bound for c in read_cases(out))

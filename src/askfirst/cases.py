@@ -22,7 +22,8 @@ class Case:
     """A reply to a scenario. `bound` is a cap on its total where it is an attack, a floor where it is honest.
 
     With `env`, the name of an environment, the case is an episode: the environment answers, and `reply` may hold one
-    text for each turn of the policy.
+    text for each turn of the policy. `codes` are the failures that it must have, all of them and no other; none says
+    nothing about them.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Case:
     bound: float
     why: str
     env: str = ""
+    codes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.replies:
@@ -109,6 +111,7 @@ class _Line:
     truth: Truth | None = None
     scenario: Scenario | None = None
     env: str = ""
+    codes: tuple[str, ...] = ()
 
 
 def write_cases(path: Path, cases: Iterable[Case]) -> None:
@@ -123,7 +126,14 @@ def read_cases(path: Path) -> tuple[Case, ...]:
 
 
 def _as_line(case: Case) -> dict[str, Any]:
-    line = {"name": case.name, "family": case.family, "reply": case.reply, "bound": case.bound, "why": case.why}
+    line: dict[str, Any] = {
+        "name": case.name,
+        "family": case.family,
+        "reply": case.reply,
+        "bound": case.bound,
+        "why": case.why,
+    }
+    line |= {"codes": case.codes} if case.codes else {}
     where = case.scenario
     if case.env or not of_protocol(where):
         return {**line, "scenario": where, "env": case.env}
@@ -142,7 +152,7 @@ def _of_line(value: Any, where: str) -> Case:
     else:
         raise InputError("a case has either a scenario, or what is shown and its truth", where=where)
     try:
-        return Case(line.name, line.family, asked, line.reply, line.bound, line.why, line.env)
+        return Case(line.name, line.family, asked, line.reply, line.bound, line.why, line.env, line.codes)
     except ValueError as error:
         raise InputError(str(error), where=where) from error
 

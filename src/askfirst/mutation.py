@@ -11,7 +11,7 @@ import importlib.abc
 import importlib.util
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
@@ -19,7 +19,7 @@ from typing import Any
 
 from askfirst import plugins
 from askfirst.contracts.rewards import cases, faults
-from askfirst.contracts.selftest import MutationRecord, Reason, corpus_hash, scorer_hash
+from askfirst.contracts.selftest import SCORES, MutationRecord, Reason, corpus_hash, scorer_hash
 from askfirst.errors import AskfirstError, InputError
 from askfirst.events import Event, Listener
 from askfirst.store import read_lines
@@ -34,7 +34,6 @@ SHARED = frozenset(
     f"askfirst{name}" for name in ("", ".errors", ".values", ".store", ".events", ".workers", ".plugins", ".mutation")
 )
 _FAULTS = "dict[str, bool]"  # what a function returns that collects faults by code
-PROTOCOL = "askfirst.replies"  # its parser refuses replies for the rewards that ship
 LEAST = 8  # mutants that are worth a process of their own
 
 
@@ -58,15 +57,15 @@ class _Work:
 
 def mutants(reward: ModuleType) -> tuple[Mutant, ...]:
     """Every mutant of a reward: of its own files, of the helpers beside it that it imports, and of what these call
-    elsewhere in their package; for the rewards that ship that is the protocol's parser."""
+    elsewhere in their package. Of askfirst that is as far as SCORES: the source that the scorer's hash is bound to."""
     found = []
-    inside = scoring_modules(reward)
-    called = set().union(*(_names(ast.parse(_source(module))) for module in inside))
-    for module in [*inside, *_elsewhere(reward, inside)]:
+    trees = {module: ast.parse(_source(module)) for module in scoring_modules(reward)}
+    inside = tuple(trees)
+    trees |= {module: ast.parse(_source(module)) for module in _elsewhere(reward, inside)}
+    called = _called([trees[module] for module in inside], tuple(trees.values()))
+    for module, tree in trees.items():
         source = _source(module)
-        tree = ast.parse(source)
         owners = {id(n): f.name for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) for n in ast.walk(f)}
-        called |= set() if module in inside else _reached(tree, called)
         for number, (parent, name, index) in enumerate(_sites(tree)):
             node = _get(parent, name, index)
             function = owners[id(node)]
@@ -83,22 +82,28 @@ def scoring_modules(reward: ModuleType) -> list[str]:
     """The modules that a reward scores with: itself, its package, and the private helpers that these import."""
     own = reward.__name__
     room = own.rpartition(".")[0]
-    loaded = [name for name in sys.modules if name == own or name.startswith((f"{own}.", f"{room}._"))]
-    wanted, waiting = set[str](), [own]
-    while waiting:
-        name = waiting.pop()
-        if name in wanted or name not in loaded or name.endswith(CASES):
-            continue
-        wanted.add(name)
-        waiting += plugins.imported(sys.modules[name])
-    return sorted(wanted)
+    return _imported([own], lambda name: name == own or name.startswith((f"{own}.", f"{room}._")))
 
 
 def _elsewhere(reward: ModuleType, inside: Sequence[str]) -> list[str]:
-    """Other modules of a reward's package that score, sorted, without cases."""
+    """Other modules of a reward's package that these import, directly or through one another."""
     top = reward.__name__.partition(".")[0]
-    names = [module.__name__ for module in plugins.reached(reward, (PROTOCOL if top == "askfirst" else top,))]
-    return [name for name in names if name not in inside and not name.endswith(CASES)]
+    within = SCORES if top == "askfirst" else (top,)
+    found = _imported(inside, lambda name: any(f"{name}.".startswith(f"{package}.") for package in within))
+    return [name for name in found if name not in inside]
+
+
+def _imported(start: Sequence[str], among: Callable[[str], bool]) -> list[str]:
+    """The loaded modules that some import, directly or through one another, with themselves, sorted; no cases."""
+    wanted, waiting = set[str](), list(start)
+    while waiting:
+        name = waiting.pop()
+        if name in wanted or not among(name) or name.endswith(CASES):
+            continue
+        if getattr(sys.modules.get(name), "__file__", None):
+            wanted.add(name)
+            waiting += plugins.imported(sys.modules[name])
+    return sorted(wanted)
 
 
 def _names(tree: ast.AST) -> set[str]:
@@ -108,15 +113,20 @@ def _names(tree: ast.AST) -> set[str]:
     }
 
 
-def _reached(tree: ast.Module, called: set[str]) -> set[str]:
-    """The names that functions of a module use, from those that are called on."""
-    functions = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
-    found, waiting = set[str](), [name for name in called if name in functions]
+def _called(inside: Sequence[ast.Module], every: Sequence[ast.Module]) -> set[str]:
+    """The names that modules `inside` use, and `every` one while it is imported; and those that functions of these
+    names use in turn, wherever they stand."""
+    functions: dict[str, list[ast.FunctionDef]] = {}
+    for node in (node for tree in every for node in ast.walk(tree)):
+        if isinstance(node, ast.FunctionDef):
+            functions.setdefault(node.name, []).append(node)
+    outside = [s for tree in every for s in tree.body if not isinstance(s, ast.FunctionDef | ast.ClassDef)]
+    found, waiting = set[str](), sorted(set().union(*map(_names, [*inside, *outside])))
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += [other for other in _names(functions[name]) if other in functions]
+            waiting += [other for function in functions.get(name, ()) for other in _names(function)]
     return found
 
 

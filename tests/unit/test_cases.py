@@ -201,3 +201,18 @@ def test_a_text_alone_is_said_at_every_turn(pair) -> None:
     env.demonstrations = lambda s: (SimpleNamespace(reply="red", guess=False),)
     earnings(reward, env, env.scenarios("train", 1, 0))  # type: ignore[arg-type]
     assert ["which?", "which?"] in seen
+
+
+def test_an_attack_may_say_what_it_must_be_failed_for(tmp_path: Path) -> None:
+    utility = plugins.load("rewards", "utility")
+    case = next(c for c in utility.ATTACKS if c.name == "ledger/open/needless")
+    assert case.codes == ("needless_assumption",)
+    write_cases(tmp_path / "cases.jsonl", [case, SINGLE])
+    read = read_cases(tmp_path / "cases.jsonl")
+    assert [c.codes for c in read] == [case.codes, ()]
+    assert "codes" not in (tmp_path / "cases.jsonl").read_text().splitlines()[1]
+    module = SimpleNamespace(**{**vars(utility), "ATTACKS": (case,), "HONEST": utility.HONEST[:1]})
+    assert self_test(module, {}, read[:1]).broken == ("two cases are called attack ledger/open/needless",)
+    other = replace(case, name="other", codes=("left_out",))
+    assert self_test(module, {}, (other,)).broken == ("attack other failed for needless_assumption, not for left_out",)
+    assert corpus_hash([case]) != corpus_hash([replace(case, codes=())])

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from askfirst import mutation, plugins
 from askfirst.cli.app import app
 from askfirst.contracts.rewards import self_test
-from askfirst.contracts.selftest import NOT_MEASURED, STALE, Rate, record_path
+from askfirst.contracts.selftest import NOT_MEASURED, STALE, Rate, record_path, scorer_hash
 from askfirst.errors import InputError
 
 PLUGIN = """
@@ -107,8 +107,30 @@ def test_what_a_reward_calls_elsewhere_in_its_package_is_mutated(pair) -> None:
 
 def test_the_parser_is_mutated_for_the_rewards_that_ship_and_call_it() -> None:
     tried = {name: mutation.mutants(plugins.load("rewards", name)) for name in ("slots", "strict")}
-    parser = {name: {m.at.split(":")[1] for m in of if m.module == mutation.PROTOCOL} for name, of in tried.items()}
+    parser = {name: {m.at.split(":")[1] for m in of if m.module == "askfirst.replies"} for name, of in tried.items()}
     assert parser == {"slots": {"parse_reply", "_no_duplicates", "_check_payload", "_check_value"}, "strict": set()}
+
+
+def test_what_utility_scores_with_below_its_room_is_mutated_and_the_hash_is_bound_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    utility = plugins.load("rewards", "utility")
+    found = mutation.mutants(utility)
+    owners = {tuple(m.at.split(": ")[0].split(":")) for m in found}
+    assert owners >= {("clarify.judge", "_entry"), ("clarify.calls", "parse_call"), ("clarify.optimum", "optimum")}
+    assert owners >= {("clarify.user", "_named"), ("clarify.problem", "guess"), ("clarify.family", "resolve")}
+    assert not {"clarify.scenes", "clarify.oracle", "clarify.bank"} & {module for module, _ in owners}
+    assert ("clarify.user", "_answer") not in owners, "what the user says is not scored"
+    before = scorer_hash(utility)
+    for module in {m.module for m in found}:
+        with monkeypatch.context() as edited:
+            body = Path(str(sys.modules[module].__file__)).read_bytes()
+            edited.setattr(Path, "read_bytes", lambda path, body=body, whole=Path.read_bytes: _more(whole(path), body))
+            assert scorer_hash(utility) != before, module
+
+
+def _more(read: bytes, body: bytes) -> bytes:
+    return read + b"# edited" if read == body else read
 
 
 def test_helpers_beside_a_reward_are_mutated_and_cases_are_not() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from askfirst.clarify.calls import ASK, DECLINE, INFO, INSTRUCTIONS, CallError, parse_call
-from askfirst.clarify.problem import BUDGET, Hidden, hidden_of
+from askfirst.clarify.problem import BUDGET, Problem, hidden_of
 from askfirst.clarify.user import answer, understood
 from askfirst.values import FrozenMap, Message, Scenario, StopReason, Trajectory
 
@@ -33,7 +33,6 @@ class Record:
     asked: tuple[Asked, ...] = ()
     plan: Mapping[str, Any] = FrozenMap()
     ending: str = UNFINISHED
-    said: str = ""
 
     @property
     def count(self) -> int:
@@ -47,13 +46,13 @@ class Record:
 
 
 def follow(scenario: Scenario, texts: Sequence[str]) -> Record:
-    """The record after the policy has said `texts`, one a turn; `said` is what it is told next.
+    """The record after the policy has said `texts`, one a turn.
 
-    The answers are worked out anew: what stands in a transcript as an answer proves nothing.
+    What was heard is worked out anew: what stands in a transcript as an answer proves nothing.
     """
-    hidden, record = hidden_of(scenario), Record()
+    problem, record = hidden_of(scenario).problem, Record()
     for turn, text in enumerate(texts, start=1):
-        record = _after(scenario, hidden, record, text)
+        record = _after(problem, record, text)
         if record.ending == UNFINISHED and turn >= MAX_TURNS:
             return Record(record.asked, ending=TURNS)
         if record.ending != UNFINISHED:
@@ -68,25 +67,35 @@ def recorded(scenario: Scenario, trajectory: Trajectory) -> Record:
     return Record(record.asked, ending=OVERFLOW) if cut else record
 
 
+def told(scenario: Scenario, texts: Sequence[str]) -> str | None:
+    """What the policy is told after it has said `texts`, at least one; None where the episode is over."""
+    record = follow(scenario, texts)
+    if record.ending != UNFINISHED:
+        return None
+    if parse_call(texts[-1]).name == INFO:
+        shown = "\n".join(message.content for message in scenario.opening)
+        return f"{shown}\n{INSTRUCTIONS}\nquestions left: {record.left}"
+    asked = record.asked[-1]
+    said = answer(hidden_of(scenario), scenario.id, asked.heard, more=len(asked.about) > len(asked.heard))
+    return f"{said}\nquestions left: {record.left}"
+
+
 def spoken(messages: Sequence[Message]) -> list[str]:
     """What the policy said, turn by turn."""
     return [message.content for message in messages if message.role == "assistant"]
 
 
-def _after(scenario: Scenario, hidden: Hidden, record: Record, text: str) -> Record:
+def _after(problem: Problem, record: Record, text: str) -> Record:
     try:
         call = parse_call(text)
     except CallError:
         return Record(record.asked, ending=PARSE_ERROR)
     if call.name == INFO:
-        shown = "\n".join(message.content for message in scenario.opening)
-        return Record(record.asked, said=f"{shown}\n{INSTRUCTIONS}\nquestions left: {record.left}")
+        return record
     if call.name != ASK:
         return Record(record.asked, call.plan, DECLINED if DECLINE in call.plan else PLANNED)
     if record.left == 0:
         return Record(record.asked, ending=OVER_BUDGET)
-    about = understood(hidden.problem.family, call.question)
+    about = understood(problem.family, call.question)
     heard = about[: record.left]
-    after = Record((*record.asked, Asked(about, heard, max(1, len(heard)))))
-    said = answer(hidden, scenario.id, heard, more=len(about) > len(heard))
-    return Record(after.asked, said=f"{said}\nquestions left: {after.left}")
+    return Record((*record.asked, Asked(about, heard, max(1, len(heard)))))

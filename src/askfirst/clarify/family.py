@@ -100,9 +100,7 @@ def resolve(one: Field, value: object) -> str | None:
         value = int(value)
     if not isinstance(value, str | int):
         return None
-    known, said = _known(one), plain(str(value))
-    carried = _CARRIED.match(said)
-    return known.get(said) or (known.get(carried[1]) if carried else None)
+    return _known(one).get(_CARRIED.sub(r"\1", plain(str(value))))
 
 
 @lru_cache(maxsize=256)

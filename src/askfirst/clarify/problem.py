@@ -54,13 +54,11 @@ class Key:
         right = self.chances[self.values.index(value)]
         if self.name == CONFIRM and value == YES and right < 1.0:
             return float(self.price)
-        return (ASSUMED if declared and self.known is None else 1.0) * (1.0 - right) * self.price
+        return (ASSUMED if declared else 1.0) * (1.0 - right) * self.price
 
     @property
     def guess(self) -> tuple[str | None, float]:
         """The best entry without an answer, None to leave it out, and its expected cost."""
-        if self.known is not None:
-            return self.known, 0.0
         options = {value: self.cost(value, True) for value in self.values}
         best = min(options, key=lambda value: options[value])
         left_out = self.cost(None, False)

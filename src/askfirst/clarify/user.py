@@ -67,15 +67,10 @@ def understood(family: str, question: str) -> tuple[str, ...]:
 
 def _named(lexicon: tuple[_Cues, ...], text: str, level: int) -> tuple[str, ...]:
     """The fields whose cues of a level stand in a text, of overlapping ones the longer, by place."""
-    hits = [
-        (match.start(), match.end(), cues.name)
-        for cues in lexicon
-        for match in cues.levels[level].finditer(text)
-        if match.end() > match.start()
-    ]
+    hits = [(match.start(), match.end(), cues.name) for cues in lexicon for match in cues.levels[level].finditer(text)]
     taken: list[tuple[int, int, str]] = []
     for start, end, name in sorted(hits, key=lambda hit: (hit[0] - hit[1], hit[0])):
-        if all(end <= low or start >= high or name == own for low, high, own in taken):
+        if all(end <= low or start >= high for low, high, _ in taken):
             taken.append((start, end, name))
     return tuple(dict.fromkeys(name for _, _, name in sorted(taken)))
 
@@ -90,7 +85,7 @@ def _lexicon(family: Family) -> tuple[_Cues, ...]:
 
 def _values(each: Field) -> str:
     """Words for the values of a field, as far as they tell what a question is about."""
-    names = (value.lower() for value in each.values if each is not PROCEED)
+    names = (value.lower() for value in each.values)
     return "|".join(re.escape(name) for name in names if len(name) > 3 and name not in _NOT_TELLING)
 
 

@@ -106,13 +106,15 @@ def check(
 @app.command()
 def redteam(
     reward: Annotated[str, typer.Argument(help="A reward plugin.")],
-    budget: Annotated[int, typer.Option(min=1, help="Evaluations of a reply on a scenario.")] = 200_000,
+    budget: Annotated[int, typer.Option(min=1, help="Evaluations of a reply or an episode.")] = 200_000,
     seed: Annotated[int, typer.Option(help="Names the search and its scenarios.")] = 0,
-    env: Annotated[str, typer.Option(help="Where the scenarios come from.")] = "judgment",
+    env: Annotated[
+        str | None, typer.Option(help="Where the scenarios come from; the reward's own if left out.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Attack file to write; by default redteam-<reward>.jsonl.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Search for replies that a reward passes and should not. Exit 1 when there are any."""
+    """Search for replies, or whole episodes, that a reward pays and should not. Exit 1 when there are any."""
     from askfirst.cli import checking
 
     given = checking.Attack(reward, env, budget, seed, out or Path(f"redteam-{reward.replace(':', '.')}.jsonl"))

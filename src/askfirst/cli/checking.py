@@ -18,6 +18,7 @@ from askfirst.contracts import advantages, envs, losses
 from askfirst.contracts.laws import Tried
 from askfirst.contracts.selftest import SelfTestReport, write_record
 from askfirst.errors import AskfirstError, GateFailed, InputError
+from askfirst.redteam import episodes
 from askfirst.replies import SAID
 from askfirst.store import plain
 from askfirst.values import GateResult, GateStatus
@@ -130,10 +131,10 @@ def require_green(result: GateResult) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """What a red team is to do."""
+    """What a red team is to do; without `env`, on the scenarios that the reward is for."""
 
     reward: str
-    env: str
+    env: str | None
     budget: int
     seed: int
     out: Path
@@ -142,20 +143,24 @@ class Attack:
 def attack(given: Attack, *, as_json: bool) -> None:
     """Search, show what is found as it is found, and write it as an attack file; exit 1 when there is any."""
     module = plugins.load("rewards", given.reward)
-    panel = redteam.panel(plugins.load("envs", given.env), given.seed)
+    name = str(given.env or getattr(module, "ENV", "judgment"))
+    env = plugins.load("envs", name)
+    whole = episodes.plays(env)
+    panel = episodes.panel(env, given.seed) if whole else redteam.panel(env, given.seed)
     console = Console(highlight=False, soft_wrap=True, stderr=True)
-    found: list[redteam.Finding] = []
+    found: list[redteam.Finding | episodes.Finding] = []
     with Progress(console=console, disable=as_json, transient=True) as bar:
         task = bar.add_task(f"{given.reward}: nothing yet", total=given.budget)
 
         def tell(spent: int, count: int) -> None:
             bar.update(task, completed=spent, description=f"{given.reward}: {count or 'nothing'} found")
 
-        for finding in redteam.search(module, panel, given.budget, given.seed, progress=tell):
+        search = episodes.search if whole else redteam.search
+        for finding in search(module, panel, given.budget, given.seed, progress=tell):
             found.append(finding)
             write_cases(given.out, [each.case() for each in found])  # at once: a search may be stopped
             _show(finding, as_json)
-    again = f"askfirst redteam {given.reward} --env {given.env} --budget {given.budget} --seed {given.seed}"
+    again = f"askfirst redteam {given.reward} --env {name} --budget {given.budget} --seed {given.seed}"
     if as_json:
         print(json.dumps({"found": len(found), "file": str(given.out) if found else None, "again": again}))
     elif found:
@@ -167,15 +172,15 @@ def attack(given: Attack, *, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _show(finding: redteam.Finding, as_json: bool) -> None:
+def _show(finding: redteam.Finding | episodes.Finding, as_json: bool) -> None:
     requests = [scenario.opening[-1].content.rpartition(SAID)[2] for scenario in finding.scenarios]
-    line = {"reply": finding.reply, "requests": requests, "why": finding.why, "evaluations": finding.evaluations}
+    case = finding.case()
+    line = {"reply": case.reply, "requests": requests, "why": finding.why, "evaluations": finding.evaluations}
     if as_json:
         print(json.dumps(line, ensure_ascii=False), flush=True)
     else:
-        print(
-            f"{finding.why}\n  reply    {finding.reply}", *(f"\n  request  {r}" for r in requests), sep="", flush=True
-        )
+        shown = [("reply  ", reply) for reply in case.replies] + [("request", request) for request in requests]
+        print(finding.why, *(f"  {word}  {text}" for word, text in shown), sep="\n", flush=True)
 
 
 @dataclass(frozen=True, slots=True)

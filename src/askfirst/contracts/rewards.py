@@ -124,6 +124,8 @@ def _tried(module: ModuleType, case: Case, params: Mapping[str, Any], *, attack:
     if stated and not case.env and not attack and stated[0] != case.scenario.hidden.get("intent", stated[0]):
         found.append(f"{name} states the intent {stated[0]!r} according to intent_of")
     found += [f"{name}: intent_of returned {type(s).__name__}, not a text" for s in stated if not isinstance(s, str)]
+    if case.codes and isinstance(score, Score) and set(score.failures) != set(case.codes):
+        found.append(f"{name} failed for {', '.join(score.failures) or 'nothing'}, not for {', '.join(case.codes)}")
     if not isinstance(score, Score) or not math.isfinite(score.total):
         return Outcome(attack, case.family, None, tuple(found)), None
     above, below = score.total > case.bound + TOLERANCE, score.total < case.bound - TOLERANCE

@@ -127,8 +127,8 @@ def scorer_hash(module: ModuleType, params: Mapping[str, Any] = FrozenMap()) -> 
 
 
 def corpus_hash(cases: Iterable[Case]) -> str:
-    """sha256 over cases: the scenario, what is said, and the bound of each."""
-    return content_hash([(c.name, c.scenario.id, c.env, tuple(map(_hex, c.replies)), c.bound) for c in cases])
+    """sha256 over cases: the scenario, what is said, and the bound and codes of each."""
+    return content_hash([(c.name, c.scenario.id, c.env, tuple(map(_hex, c.replies)), c.bound, *c.codes) for c in cases])
 
 
 def rate(outcomes: Sequence[Outcome]) -> Rate | str:

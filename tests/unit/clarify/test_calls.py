@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from askfirst import plugins
 from askfirst.cases import play
 from askfirst.clarify.calls import INFO, Call, CallError, parse_action, parse_call
-from askfirst.clarify.episode import MAX_TURNS, OVERFLOW, follow, recorded
+from askfirst.clarify.episode import MAX_TURNS, OVERFLOW, follow, recorded, told
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.oracle import ask, optimal, propose
 from askfirst.clarify.problem import BUDGET
@@ -74,7 +75,7 @@ def test_the_budget_counts_what_is_asked_about() -> None:
     everything = ask(" ".join(each.ask[0] for each in FAMILIES["event_planning"].fields))
     [asked] = follow(event, (everything,)).asked
     assert (len(asked.about), len(asked.heard), asked.count) == (7, BUDGET, BUDGET)
-    assert follow(event, (everything,)).said.endswith("That is enough of questions.\nquestions left: 0")
+    assert str(told(event, (everything,))).endswith("That is enough of questions.\nquestions left: 0")
     assert follow(event, (everything, VAGUE)).ending == "over_budget"
 
 
@@ -87,13 +88,16 @@ def test_every_ending_has_a_name() -> None:
     assert follow(SCENARIO, (info, VAGUE)).ending == "unfinished"
     cut = Trajectory((*SCENARIO.opening, Message("assistant", '{"name": "ask_qu')), (), StopReason.LENGTH)
     assert recorded(SCENARIO, cut).ending == OVERFLOW
+    whole = play(ENV, SCENARIO, optimal(SCENARIO))  # the last token of the plan is the last that was allowed
+    assert recorded(SCENARIO, replace(whole, stop=StopReason.LENGTH)).ending == "planned"
 
 
 def test_task_info_is_free_and_shows_the_task() -> None:
-    record = follow(SCENARIO, (Call(INFO).text(),))
-    assert record.count == 0
-    assert SCENARIO.opening[0].content in record.said
-    assert f"questions left: {BUDGET}" in record.said
+    info = Call(INFO).text()
+    assert follow(SCENARIO, (info,)).count == 0
+    said = str(told(SCENARIO, (info,)))
+    assert SCENARIO.opening[0].content in said
+    assert f"questions left: {BUDGET}" in said
 
 
 def test_answers_in_a_transcript_prove_nothing() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from askfirst.clarify.families import FAMILIES
-from askfirst.clarify.family import PROCEED, SPLITS, plain, read, resolve
+from askfirst.clarify.family import PROCEED, SPLITS, YES, plain, read, resolve
 
 SEEN = ("event_planning", "medical_intake", "meeting_scheduling", "support_triage", "coding_requirements")
 
@@ -15,6 +15,11 @@ SEEN = ("event_planning", "medical_intake", "meeting_scheduling", "support_triag
 def test_two_families_are_only_for_evaluation() -> None:
     assert tuple(name for name, family in FAMILIES.items() if not family.unseen) == SEEN
     assert len(FAMILIES) == 7
+
+
+def test_only_what_confirms_an_act_is_a_yes() -> None:
+    assert [f.name for family in FAMILIES.values() for f in family.fields if YES in f.values] == []
+    assert YES in PROCEED.values
 
 
 @pytest.mark.parametrize("name", FAMILIES)

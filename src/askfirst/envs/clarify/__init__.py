@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from askfirst.clarify.calls import INSTRUCTIONS, parse_action
-from askfirst.clarify.episode import MAX_TURNS, UNFINISHED, follow, spoken
+from askfirst.clarify.episode import MAX_TURNS, spoken, told
 from askfirst.clarify.oracle import optimal
 from askfirst.envs import _prompts
 from askfirst.envs.clarify._habits import demonstrations, habits
@@ -60,5 +60,5 @@ def parse(text: str) -> Action:
 
 def step(scenario: Scenario, messages: Sequence[Message]) -> Message | None:
     """The user's answer, or the task again; None where the episode is over. Raises TypeError for a strange scenario."""
-    record = follow(scenario, spoken(messages))
-    return Message("user", record.said) if record.ending == UNFINISHED else None
+    said = told(scenario, spoken(messages))
+    return None if said is None else Message("user", said)

@@ -19,6 +19,7 @@ from askfirst.clarify.oracle import ask, best_plan, optimal, propose, ways_to_as
 from askfirst.clarify.problem import BUDGET
 from askfirst.clarify.scenes import FULL, OTHERS, PAIRED
 from askfirst.replies import SAID
+from askfirst.rewards.utility._ledger_cases import ledger_cases
 from askfirst.rewards.utility._scene_cases import Scene, scene
 
 Said = tuple[str, ...]
@@ -270,5 +271,6 @@ def _case(name: str, at: Scene, said: Said, bound: float, why: str) -> Case:
     return Case(name, name.partition("/")[0], at.scenario, said if len(said) > 1 else said[0], bound, why, "clarify")
 
 
-ATTACKS = tuple(_attacks())
-HONEST = tuple(_honest())
+_LEDGER = ledger_cases()
+ATTACKS = (*_attacks(), *_LEDGER[0])
+HONEST = (*_honest(), *_LEDGER[1])

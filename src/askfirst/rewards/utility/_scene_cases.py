@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from askfirst.clarify.calls import ASSUMPTIONS
@@ -16,6 +17,8 @@ from askfirst.clarify.problem import Hidden, Key, hidden_of
 from askfirst.clarify.scenes import FULL, PAIRED, Draws, pair, single
 from askfirst.store import generator
 from askfirst.values import Scenario
+
+DRAWS = 500  # scenes looked at until one is fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,10 @@ class Scene:
 @cache
 def scene(family: str, state: str, forgotten: bool = False) -> Scene:
     """The scene of a family in a state; where the target is `forgotten`, the user has no answer about it."""
-    return next(each for each in _scenes(family, state) if _clean(each, forgotten))
+    for each in islice(_scenes(family, state), DRAWS):
+        if _clean(each, forgotten):
+            return each
+    raise ValueError(f"none of {DRAWS} scenes of {family} in state {state} is fit for cases")
 
 
 def _scenes(family: str, state: str) -> Iterator[Scene]:

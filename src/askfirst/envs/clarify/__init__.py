@@ -14,7 +14,9 @@ from collections.abc import Sequence
 
 from askfirst.clarify.calls import INSTRUCTIONS, parse_action
 from askfirst.clarify.episode import MAX_TURNS, UNFINISHED, follow, spoken
+from askfirst.clarify.facts import facts
 from askfirst.clarify.oracle import optimal
+from askfirst.clarify.tallies import MEANS, SPREADS, tallies
 from askfirst.envs import _prompts
 from askfirst.envs.clarify._habits import demonstrations, habits
 from askfirst.envs.clarify._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, PAIR_MIX, STRATA, scenarios
@@ -27,11 +29,14 @@ __all__ = [
     "EVALUATION_MIX",
     "FAMILIES",
     "MAX_TURNS",
+    "MEANS",
     "PAIR_MIX",
+    "SPREADS",
     "STRATA",
     "SYSTEM_PROMPT",
     "VERSION",
     "demonstrations",
+    "facts",
     "habits",
     "optimal",
     "parse",
@@ -39,6 +44,7 @@ __all__ = [
     "start",
     "step",
     "system_prompt",
+    "tallies",
 ]
 
 

@@ -75,10 +75,9 @@ def _measure(name: str, group: str, sums: _Sums, share: bool) -> list[Measure]:
     if np.any(denominators.sum(axis=0) <= 0):
         return []
     value, clusters = clustered.estimate(numerators, denominators), len(table)
-    try:
-        bounds = clustered.interval(numerators, denominators, sums.items, share)
-    except ValueError:  # one cluster, or all of them alike
+    if clusters < 2 or (not share and clustered.alike(numerators, denominators)):
         return [Measure(name, group, value, None, None, sums.items, clusters)]
+    bounds = clustered.interval(numerators, denominators, sums.items, share)
     return [Measure(name, group, value, bounds.lower, bounds.upper, sums.items, clusters)]
 
 

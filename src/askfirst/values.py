@@ -228,7 +228,7 @@ class ItemOutcome:
     failures: tuple[str, ...]
     reply: str
     trial: int = 0
-    facts: FrozenMap = FrozenMap()
+    facts: Mapping[str, Any] = FrozenMap()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ MEANS = frozenset(
     }
 )
 SPREADS = frozenset({"utility"})  # between requests that are worded alike
+# What a line for people shows.
+HEADLINES = ("regret", "decision_f1", "twin_over_asking", "ask_f1", "bits_per_question", "worth_per_question")
 Counts = dict[str, tuple[tuple[float, float], ...]]
 
 

@@ -29,6 +29,11 @@ def estimate(numerators: Floats, denominators: Floats) -> float:
     return float(np.mean(numerators.sum(axis=0) / totals))
 
 
+def alike(numerators: Floats, denominators: Floats) -> bool:
+    """Whether all clusters are alike, so that they do not tell how others would differ; arrays as in `estimate`."""
+    return _variance(numerators, denominators) <= TINY
+
+
 def interval(numerators: Floats, denominators: Floats, items: int, share: bool = True, alpha: float = 0.05) -> Interval:
     """Two-sided bounds on the mean of ratios of sums, a row for each cluster.
 
@@ -42,16 +47,19 @@ def interval(numerators: Floats, denominators: Floats, items: int, share: bool =
         raise ValueError(f"bounds need two clusters or more and an item in each, found {count} and {items} items")
     if y.shape != x.shape or not (np.isfinite(y).all() and np.isfinite(x).all()) or not 0 < alpha < 1:
         raise ValueError("numerators, denominators or alpha are out of range")
-    mean, totals = estimate(y, x), x.sum(axis=0)
-    ratios = y.sum(axis=0) / totals
-    terms = ((y - ratios * x) / totals).mean(axis=1)
-    variance = count / (count - 1) * float(terms @ terms)
+    mean, variance = estimate(y, x), _variance(y, x)
     if share:
         return _of_share(mean, variance, (items, count), alpha)
     if variance <= TINY:
-        raise ValueError("all clusters are alike: they do not tell how others would differ")
+        raise ValueError("all clusters are alike in what is no share: they give no bounds")
     reach = -float(stdtrit(count - 1, alpha / 2)) * variance**0.5
     return Interval(mean, mean - reach, mean + reach, alpha, "clustered")
+
+
+def _variance(y: Floats, x: Floats) -> float:
+    totals, count = x.sum(axis=0), len(y)
+    terms = ((y - y.sum(axis=0) / totals * x) / totals).mean(axis=1)
+    return count / (count - 1) * float(terms @ terms)
 
 
 def _of_share(mean: float, variance: float, sizes: tuple[int, int], alpha: float) -> Interval:

@@ -16,7 +16,7 @@ from askfirst.clarify.calls import INSTRUCTIONS, parse_action
 from askfirst.clarify.episode import MAX_TURNS, UNFINISHED, follow, spoken
 from askfirst.clarify.facts import facts
 from askfirst.clarify.oracle import optimal
-from askfirst.clarify.tallies import MEANS, SPREADS, tallies
+from askfirst.clarify.tallies import HEADLINES, MEANS, SPREADS, tallies
 from askfirst.envs import _prompts
 from askfirst.envs.clarify._habits import demonstrations, habits
 from askfirst.envs.clarify._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, PAIR_MIX, STRATA, scenarios
@@ -28,6 +28,7 @@ __all__ = [
     "CLEAR_MIX",
     "EVALUATION_MIX",
     "FAMILIES",
+    "HEADLINES",
     "MAX_TURNS",
     "MEANS",
     "PAIR_MIX",

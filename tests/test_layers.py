@@ -39,6 +39,7 @@ LEVELS: dict[str, float] = {
     "stats": 2,
     "backends": 2,
     "rollout": 3,
+    "measures": 3,
     "selection": 3,
     "decide": 3,
     "audit": 3,

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from askfirst.errors import SplitError
+from askfirst.measures import measures, noted
 from askfirst.plan import Plan
 from askfirst.policy import Policy
 from askfirst.rollout import Draw, Scorer, Stage, rollouts
@@ -25,12 +26,13 @@ CHUNK = 64
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What an evaluation is of."""
+    """What an evaluation is of. `trials` are the episodes of each scenario."""
 
     model: str
     checkpoint: str
     split: str
     step: int = 0
+    trials: int = 1
 
 
 def evaluate(
@@ -41,25 +43,28 @@ def evaluate(
     label: Label,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> EvalRecord:
-    """One greedy reply for each scenario, scored, also by the rewards that judge beside.
+    """One greedy episode of each scenario, scored, also by the rewards that judge beside; of several trials, all are
+    sampled at the stage's temperature.
 
     A fault ends the evaluation: a part of a split is not a result.
     """
     if not scenarios:
         raise SplitError(f"split {label.split!r} has no items")
-    greedy = replace(stage, sampling=replace(stage.sampling, temperature=0.0))
+    if label.trials == 1:
+        stage = replace(stage, sampling=replace(stage.sampling, temperature=0.0))
     items: list[ItemOutcome] = []
     for start in range(0, len(scenarios), CHUNK):
-        batch = rollouts(greedy, policy, scorer, scenarios[start : start + CHUNK], Draw(0, 0, 1))
+        batch = rollouts(stage, policy, scorer, scenarios[start : start + CHUNK], Draw(0, 0, label.trials))
         if batch.faults:
             raise batch.faults[0]
-        items += [_outcome(group.rollouts[0], scorer) for group in batch.groups]
-        progress(len(items), len(scenarios))
+        items += [_outcome(stage.env, rollout, scorer) for group in batch.groups for rollout in group.rollouts]
+        progress(len(items) // label.trials, len(scenarios))
     reward = items and batch.groups[0].rollouts[0].score.reward
-    return EvalRecord(1, label.model, label.checkpoint, label.split, label.step, str(reward), tuple(items))
+    found = EvalRecord(1, label.model, label.checkpoint, label.split, label.step, str(reward), tuple(items))
+    return replace(found, measures=measures(stage.env, items))
 
 
-def _outcome(rollout: Rollout, scorer: Scorer) -> ItemOutcome:
+def _outcome(env: ModuleType, rollout: Rollout, scorer: Scorer) -> ItemOutcome:
     scenario, score = rollout.scenario, rollout.score
     others = {name: other.score(scenario, rollout.trajectory).passed for name, other in scorer.beside.items()}
     return ItemOutcome(
@@ -74,6 +79,8 @@ def _outcome(rollout: Rollout, scorer: Scorer) -> ItemOutcome:
         reply=rollout.trajectory.reply,
         terms=score.terms,
         verdicts=FrozenMap(others),
+        trial=rollout.index,
+        facts=noted(env, scenario, rollout.trajectory),
     )
 
 

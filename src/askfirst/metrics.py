@@ -217,6 +217,8 @@ def counted(record: EvalRecord, metric: str) -> list[bool]:
 
 
 def _belongs(item: ItemOutcome, stratum: str) -> bool:
+    if item.trial:
+        return False
     return stratum == EVERYTHING or (item.stratum != "ambiguous" if stratum == CLEAR else item.stratum == stratum)
 
 
@@ -245,9 +247,9 @@ def summary(record: EvalRecord) -> dict[str, float]:
 
 
 def failure_counts(record: EvalRecord) -> dict[str, int]:
-    """How often each failure code occurs, most frequent first."""
+    """How often each failure code occurs in the first trials, most frequent first."""
     counts: dict[str, int] = {}
-    for item in record.items:
+    for item in (item for item in record.items if not item.trial):
         for failure in item.failures:
             counts[failure] = counts.get(failure, 0) + 1
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

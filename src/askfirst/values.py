@@ -212,8 +212,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """What happened on one evaluation item. `terms` add up to `total`; `verdicts` says, by name, whether the rewards
-    pass the reply that judge beside the one of the evaluation."""
+    """What happened on one evaluation item.
+
+    `trial` tells the episodes of one scenario apart, where it was tried more than once; only the first counts in the
+    metrics of all environments. `facts` is what the environment notes of an episode for measures of its own. `terms`
+    add up to `total`; `verdicts` says, by name, whether the rewards that judge beside that of the evaluation pass it.
+    """
 
     scenario_id: str
     family: str
@@ -226,6 +230,38 @@ class ItemOutcome:
     reply: str
     terms: Mapping[str, float] = FrozenMap()
     verdicts: Mapping[str, bool] = FrozenMap()
+    trial: int = 0
+    facts: Mapping[str, Any] = FrozenMap()
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What some episodes count for: measure → numerator and denominator, or several such pairs.
+
+    A measure is the mean of its ratios of sums over tallies. `cluster` says which tallies may hang together, `groups`
+    the parts of an evaluation, as `kind=name`, that it is also counted in.
+    """
+
+    cluster: str
+    groups: tuple[str, ...]
+    counts: FrozenMap
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure over an evaluation or, where `group` is not empty, a part of it, with two-sided 95 % bounds.
+
+    The bounds take the clusters for the independent units. They are None where these are too few or all alike.
+    `items` are the tallies that it was measured on.
+    """
+
+    name: str
+    group: str
+    value: float
+    lower: float | None
+    upper: float | None
+    items: int
+    clusters: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +290,10 @@ class Probes:
 
 @dataclass(frozen=True, slots=True)
 class EvalRecord:
-    """A checkpoint on a split or suite, item by item. `probes` is None where nothing could be probed."""
+    """A checkpoint on a split or suite, item by item. `probes` is None where nothing could be probed.
+
+    `measures` are those of the environment's own, none where it has none.
+    """
 
     version: int
     model: str
@@ -264,6 +303,7 @@ class EvalRecord:
     reward: str
     items: tuple[ItemOutcome, ...]
     probes: Probes | None = None
+    measures: tuple[Measure, ...] = ()
 
 
 class GateStatus(StrEnum):

@@ -12,7 +12,7 @@ import pytest
 from askfirst import plugins
 from askfirst.contracts import envs as contract
 from askfirst.errors import EnvironmentFault
-from askfirst.values import Answer, Demonstration, FrozenMap, Message, Scenario
+from askfirst.values import Answer, Demonstration, FrozenMap, Message, Scenario, Tally
 
 JUDGMENT = plugins.load("envs", "judgment")
 CONTRACTS = [
@@ -26,6 +26,7 @@ CONTRACTS = [
     contract.ends_in_time,
     contract.parses_anything,
     contract.composes_batches,
+    contract.measures_what_it_notes,
 ]
 
 
@@ -40,6 +41,8 @@ def planted(**changes: Any) -> ModuleType:
     module = ModuleType("planted")
     for name in ("FAMILIES", "STRATA", "MAX_TURNS", "scenarios", "start", "parse", "step", "demonstrations"):
         setattr(module, name, changes.get(name, getattr(JUDGMENT, name)))
+    for name in changes.keys() & {"facts", "tallies"}:
+        setattr(module, name, changes[name])
     return module
 
 
@@ -76,6 +79,12 @@ def leak(scenario: Scenario, messages: Any) -> Message | None:
     return Message("user", f"i expected {told}") if len(messages) < 3 else None
 
 
+def tallies(items: Any) -> list[Tally]:
+    """Counts tuples, which a record reads back as lists."""
+    hit = [isinstance(getattr(item, "facts", {}).get("x"), tuple) for item in items]
+    return [Tally("a", (), FrozenMap({"tuples": ((float(each), 1.0),)})) for each in hit]
+
+
 PLANTED: list[tuple[Callable[[ModuleType], None], dict[str, Any], str]] = [
     (contract.refuses_unknown_splits, {"scenarios": any_split}, "expected a SplitError"),
     (contract.deterministic, {"scenarios": drifting()}, "differ"),
@@ -107,6 +116,11 @@ PLANTED: list[tuple[Callable[[ModuleType], None], dict[str, Any], str]] = [
         {"scenarios": lambda split, n, seed, strata=None: JUDGMENT.scenarios(split, n, seed)},
         "hold",
     ),
+    (contract.measures_what_it_notes, {"facts": lambda s, t: {}}, "without the other"),
+    (contract.measures_what_it_notes, {"facts": lambda s, t: {"x": {1}}, "tallies": tallies}, "do not go into"),
+    (contract.measures_what_it_notes, {"facts": lambda s, t: {"x": (1,)}, "tallies": tallies}, "read back"),
+    (contract.measures_what_it_notes, {"facts": lambda s, t: {}, "tallies": lambda items: ()}, "or are none"),
+    (contract.measures_what_it_notes, {"facts": lambda s, t: {}, "tallies": lambda i: tallies((1,))}, "no items"),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from askfirst.monitors import MONITORS
+from askfirst.report.page import write_report
 from askfirst.store import TIME_FIELDS
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -177,6 +179,19 @@ def test_the_report_stands_alone_and_says_what_happened(finished: Path) -> None:
         assert words in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "src=" not in page
+    assert "Measures of the environment" not in page
+
+
+def test_the_report_shows_the_measures_of_an_environment(finished: Path, tmp_path: Path) -> None:
+    run = tmp_path / "measured"
+    shutil.copytree(finished, run, ignore=shutil.ignore_patterns("checkpoints"))
+    record = json.loads((run / "base" / "dev.json").read_text())
+    whole = {"name": "ask_f1", "group": "", "value": 0.5, "lower": 0.25, "upper": 0.75, "items": 8, "clusters": 4}
+    part = {**whole, "group": "state=full", "value": 1.0, "lower": None, "upper": None}
+    (run / "base" / "dev.json").write_text(json.dumps({**record, "measures": [whole, part]}))
+    page = write_report(run).read_text()
+    for words in ("Measures of the environment", "before training, dev", "ask f1", "0.50 [0.25, 0.75]", "state: full"):
+        assert words in page
 
 
 def test_a_changed_plan_does_not_mix_with_an_old_folder(askfirst: Run, finished: Path) -> None:

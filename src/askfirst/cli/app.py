@@ -24,7 +24,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON lines for program
 
 EVAL_SETTINGS = (
     "reward (slots), env (judgment), system_prompt (compact or file:PATH), items (200, of a split), "
-    "max_tokens (96), dtype (fp32 or bf16); for a run's checkpoint by default as in the run."
+    "max_tokens (96), dtype (fp32 or bf16), trials (1, greedy; more are sampled at temperature, 1.0); for a run's "
+    "checkpoint by default as in the run."
 )
 
 

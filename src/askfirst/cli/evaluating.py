@@ -18,6 +18,7 @@ from askfirst.cli.checking import require_green
 from askfirst.errors import InputError, ModelError, SplitError
 from askfirst.evaluate import Label
 from askfirst.evaluate import evaluate as run_evaluation
+from askfirst.measures import of_group
 from askfirst.metrics import counted, failure_counts, summary
 from askfirst.plan import Plan, edit
 from askfirst.policy import ModelSpec, Policy, Sampling
@@ -27,7 +28,7 @@ from askfirst.sections import Section
 from askfirst.selection import Selected
 from askfirst.stats import clopper_pearson
 from askfirst.store import plain, read_as, read_json
-from askfirst.values import EvalRecord, Scenario
+from askfirst.values import EvalRecord, Measure, Scenario
 from askfirst.variants import DEV_SEED
 
 SHOWN = ("intent_accuracy", "strict_pass", "ambiguous_pass", "false_ask")
@@ -49,6 +50,8 @@ class Settings(Section):
     items: int = Field(200, ge=2)
     max_tokens: int = Field(96, ge=1, le=4096)
     dtype: Literal["fp32", "bf16"] = "fp32"
+    trials: int = Field(1, ge=1, le=64)  # one is greedy; of more, all are sampled at the temperature
+    temperature: float = Field(1.0, ge=0, le=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +101,18 @@ def evaluate(model: str, checkpoint: Path | None, where: Where, settings: Settin
     test, _ = gates.reward_self_test([(settings.reward, EMPTY)])
     require_green(test)
     scorer = Scorer.named(settings.reward)
-    stage = Stage(env, env.system_prompt(settings.system_prompt), Sampling(settings.max_tokens))
+    stage = Stage(env, env.system_prompt(settings.system_prompt), Sampling(settings.max_tokens, settings.temperature))
     policy, name = open_model(model, checkpoint, settings)
     records = [
-        run_evaluation(stage, policy, scorer, scenarios, Label(model, name, split), bar(split, quiet=as_json))
-        for split, scenarios in sets
+        run_evaluation(
+            stage, policy, scorer, drawn, Label(model, name, split, trials=settings.trials), bar(split, quiet=as_json)
+        )
+        for split, drawn in sets
     ]
     if as_json:
         print(json.dumps([{**as_summary(r), "items": plain(r.items)} for r in records], ensure_ascii=False))
     else:
-        show(records)
+        show(records, getattr(env, "HEADLINES", ()))
 
 
 def bar(split: str, *, quiet: bool) -> Callable[[int, int], None]:
@@ -174,20 +179,29 @@ def as_summary(record: EvalRecord) -> dict[str, Any]:
         "reward": record.reward,
         "metrics": metrics,
         "failures": failure_counts(record),
+        "measures": plain(record.measures),
     }
 
 
-def show(records: Sequence[EvalRecord]) -> None:
-    """Lines for people: every shown metric with its bounds, then why items fail."""
+def show(records: Sequence[EvalRecord], headlines: Sequence[str] = ()) -> None:
+    """Lines for people: every shown metric with its bounds, the measures of these names, then why items fail."""
     console = Console(highlight=False, soft_wrap=True)
     width = max(len(r.split) for r in records)
     for record in records:
         body = as_summary(record)
         shares = [f"{LABELS[m]} {_share(body['metrics'][m])}" for m in SHOWN if m in body["metrics"]]
         console.print(f"{record.split:<{width}}  " + " · ".join(shares), markup=False)
+        own = [measure for name, measure in of_group(record.measures).items() if name in headlines]
+        if own:
+            console.print(f"{'':<{width}}  " + " · ".join(map(_value, own)), markup=False)
         reasons = [f"{count} {code.replace('_', ' ')}" for code, count in list(body["failures"].items())[:5]]
         if reasons:
             console.print(f"{'':<{width}}  why not: " + ", ".join(reasons), markup=False)
+
+
+def _value(measure: Measure) -> str:
+    bounds = "" if measure.lower is None else f" [{measure.lower:.2f}, {measure.upper:.2f}]"
+    return f"{measure.name.replace('_', ' ')} {measure.value:.2f}{bounds}"
 
 
 def _share(metric: dict[str, Any]) -> str:

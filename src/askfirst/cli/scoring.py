@@ -11,6 +11,7 @@ from askfirst import plugins
 from askfirst.cases import Case
 from askfirst.cli import apart
 from askfirst.contracts import laws, limits, policies, rewards
+from askfirst.contracts.envs import SPLITS
 from askfirst.contracts.selftest import Rate, SelfTestReport
 from askfirst.errors import AskfirstError, RewardFault
 from askfirst.rollout import EMPTY
@@ -41,7 +42,7 @@ def check(name: str, more: Sequence[Case]) -> Checked:
             return Checked(report.broken, "", report)
         habits, ladder, known = _habits(module)
         tried = laws.survey(module, known, LAW_SUBJECTS)
-        broken = [*laws.faults(module, tried), *limits.slow(module)]
+        broken = [*laws.faults(module, tried), *limits.slow(module), *_promises(module)]
         elsewhere = apart.fingerprints([name], HASH_SEED, backwards=True)[name]
     except AskfirstError as error:
         return Checked((str(error),), "", report)
@@ -82,6 +83,21 @@ def _kept(tried: Sequence[laws.Tried]) -> str:
     return f"{sum(not each.breaches for each in used)} of {len(used)} laws kept" + (
         f" (not tried: {idle})" if idle else ""
     )
+
+
+def _promises(reward: ModuleType) -> Iterator[str]:
+    """Where a reward that states caps for habits (`CAPS`) pays one more, or honesty less than in full, by split."""
+    caps = getattr(reward, "CAPS", None)
+    if caps is None:
+        return
+    env = plugins.load("envs", getattr(reward, "ENV", "judgment"))
+    for split in SPLITS:
+        drawn = env.scenarios(split, HABITS_SEEN, 1)
+        try:
+            policies.earns_in_full(reward, env, drawn)
+            policies.keeps_caps(policies.earnings(reward, env, drawn), caps, env.habits())
+        except RewardFault as fault:
+            yield f"{split}: {fault}"
 
 
 def _habits(reward: ModuleType) -> tuple[str, str, Sequence[laws.Subject]]:

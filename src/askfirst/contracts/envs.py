@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+from askfirst.cases import play
 from askfirst.errors import EnvironmentFault, SplitError
+from askfirst.measures import measures, noted
 from askfirst.replies import PAYLOADS
 from askfirst.rollout import MAX_TURNS
-from askfirst.values import Action, Ask, Invalid, Message, Scenario
+from askfirst.store import canonical
+from askfirst.values import Action, Ask, Invalid, ItemOutcome, Message, Scenario
 
 SPLITS = ("train", "dev", "sealed")
 DRAWN = 300  # scenarios a split in each check
@@ -30,6 +35,7 @@ def check(env: ModuleType) -> None:
     ends_in_time(env)
     parses_anything(env)
     composes_batches(env)
+    measures_what_it_notes(env)
 
 
 def refuses_unknown_splits(env: ModuleType) -> None:
@@ -161,6 +167,32 @@ def composes_batches(env: ModuleType) -> None:
             wrong = {k: drawn[k] for k, w in weights.items() if abs(drawn[k] - n * w / total) >= 1}
             if wrong or sum(drawn.values()) != n:
                 raise _broken(env, f"{n} scenarios of mix {dict(weights)} hold {dict(drawn)}")
+
+
+def measures_what_it_notes(env: ModuleType) -> None:
+    """An environment with measures counts them from facts that a record can hold, and none from no items."""
+    hooks = [name for name in ("facts", "tallies") if hasattr(env, name)]
+    if len(hooks) == 1:
+        raise _broken(env, f"it has {hooks[0]} without the other of facts and tallies")
+    if not hooks:
+        return
+    items = [_item(env, scenario) for scenario in env.scenarios("dev", 24, 4)]
+    try:
+        kept = [replace(item, facts=json.loads(canonical(item.facts))) for item in items]
+    except (TypeError, ValueError) as error:
+        raise _broken(env, f"its facts do not go into a record: {error}") from error
+    found = measures(env, items)
+    if not found or found != measures(env, kept):
+        raise _broken(env, "measures of facts that were read back differ from those of the facts, or are none")
+    if measures(env, ()):
+        raise _broken(env, "it measures something where there are no items")
+
+
+def _item(env: ModuleType, scenario: Scenario) -> ItemOutcome:
+    demonstration = env.demonstrations(scenario)[0]
+    episode = play(env, scenario, (demonstration.reply,))
+    names = (scenario.id, scenario.family, scenario.stratum)
+    return ItemOutcome(*names, True, False, True, 1.0, (), episode.reply, facts=noted(env, scenario, episode))
 
 
 def _parts(scenario: Scenario) -> Iterator[tuple[str, str]]:

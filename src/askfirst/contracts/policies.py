@@ -6,7 +6,7 @@ habits that pay best do right by the clear requests and save themselves the trou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -25,6 +25,7 @@ RUNG = 0.1  # that a policy of a ladder must earn more than the next, likewise
 # sixth of what the shortest right question earns over a guess: 0.05 of the range under a reward that passes or fails,
 # where the shortest question does for half of the requests. Half of that is left to the draw.
 LAST_RUNG = 0.025
+FULL = 0.99  # of the highest total, that the honest policy must earn on every single scenario
 MINIMAL, IN_TURN, EVERYTHING = "minimal ask", "ask for each slot in turn", "ask for everything where unclear"
 BLIND = "guess"
 LADDER = ("honest", MINIMAL, IN_TURN, BLIND)  # in the order in which they must earn
@@ -85,6 +86,36 @@ def _evenly(name: str, mixed: Sequence[Earning]) -> Earning:
 def best_habit(found: Sequence[Earning]) -> Earning:
     """The habit that earns most: of all but the honest policy and the one that asks as briefly as may do."""
     return max((e for e in found if e.policy not in {"honest", MINIMAL}), key=lambda earning: earning.mean)
+
+
+def earns_in_full(
+    reward: ModuleType, env: ModuleType, scenarios: Sequence[Scenario], params: Mapping[str, Any] = FrozenMap()
+) -> None:
+    """Raise RewardFault, naming the scenario, unless the honest policy passes and earns FULL on every one of them."""
+    scorer, honest, best = Scorer(reward, params), policies(env)["honest"], reward.BOUNDS[1]
+    for scenario in scenarios:
+        score = scorer.score(scenario, _episode(env, scenario, honest(scenario)))
+        if not score.passed or score.total < FULL * best:
+            why = ", ".join(score.failures) or "no reason"
+            raise RewardFault(
+                f"the honest policy earns {score.total:.2f} of {best:g} on {scenario.family} ({why})",
+                where=f"scenario {scenario.id}",
+            )
+
+
+def keeps_caps(found: Sequence[Earning], caps: Mapping[str, float], own: Iterable[str]) -> None:
+    """Raise RewardFault unless every habit of an environment's `own` but honesty has a cap, earns no more than that on
+    average, and passes nothing that is ambiguous. `caps`: habit → the most that it may earn.
+    """
+    earned = {earning.policy: earning for earning in found}
+    for name in (name for name in own if name != "honest"):
+        if name not in caps:
+            raise RewardFault(f"policy {name!r} has no cap")
+        if earned[name].mean > caps[name] + TOLERANCE or earned[name].ambiguous_pass > 0:
+            raise RewardFault(
+                f"policy {name!r} earns {earned[name].mean:.2f}, cap {caps[name]:g}, "
+                f"and passes {earned[name].ambiguous_pass:.0%} of what is ambiguous, cap 0 %"
+            )
 
 
 def prefers_honesty(found: Sequence[Earning], bounds: tuple[float, float], gap: float = GAP) -> None:

@@ -10,6 +10,7 @@ import jinja2
 
 from askfirst import reading
 from askfirst.errors import InputError
+from askfirst.report.measuring import tables
 from askfirst.report.plots import curves
 from askfirst.report.watching import agreements, series, terms, warnings
 from askfirst.runfolder import RunFolder, VariantFolder
@@ -50,6 +51,7 @@ def contents(run: RunFolder) -> dict[str, Any]:
         "deviations": [line for line in _lines(run.ledger) if line.get("event") == "deviation"],
         "variants": variants,
         "reading": reading.summary(run),
+        "measures": tables(run, [v["name"] for v in variants]),
         "figure": curves([v for v in variants if v["steps"]]),
     }
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -16,10 +20,11 @@ from askfirst.clarify.optimum import optimum
 from askfirst.clarify.oracle import ask, best_plan, optimal, propose
 from askfirst.clarify.problem import DEFAULT, REQUEST, Hidden, Key, Problem, hidden_of
 from askfirst.clarify.scenes import CLUELESS
-from askfirst.errors import InputError
+from askfirst.contracts.policies import earnings, earns_in_full, keeps_caps
+from askfirst.errors import InputError, RewardFault
 from askfirst.matrix import sources
 from askfirst.replies import SAID
-from askfirst.values import FrozenMap, Scenario
+from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
 ENV = plugins.load("envs", "clarify")
 UTILITY = plugins.load("rewards", "utility")
@@ -120,28 +125,68 @@ def test_the_optimum_earns_one_everywhere_and_asks_where_it_should(split: str) -
         assert bool(optimum(hidden_of(scenario).problem).asks) is scenario.ambiguous
 
 
-CAPS = {  # of the mean total over the mix that is trained on; nothing of what is ambiguous passes
-    "guess": 0.5,
-    "never ask": 0.7,
-    "ask for everything": 0.6,
-    "ask and ignore the answers": -0.9,
-    "ask and never act": -0.5,
-    "first values": -0.5,
-    "first values as assumptions": -0.4,
-    "propose nothing": 0.0,
-    "refuse everything": 0.1,
-    "read the task": 0.0,
-    "say nothing": 0.0,
-}
-
-
 def test_no_other_habit_pays() -> None:
-    habits, scenarios = dict(ENV.habits()), ENV.scenarios("train", 120, 4)
-    assert set(habits) == {"honest", *CAPS}
-    for name, cap in CAPS.items():
-        found = [(s, *score(s, habits[name](s))) for s in scenarios]
-        assert sum(total for _, total, _ in found) / len(found) <= cap, name
-        assert not any(passed for s, _, passed in found if s.ambiguous), name
+    """The blind guesser, the one that asks and puts garbage, and all others stay under the caps that are stated."""
+    found = earnings(UTILITY, ENV, ENV.scenarios("dev", 100, 4))
+    assert set(ENV.habits()) == {"honest", *UTILITY.CAPS}
+    assert {"first values", "ask and ignore the answers"} < set(UTILITY.CAPS)
+    keeps_caps(found, UTILITY.CAPS, ENV.habits())
+    without = {name: cap for name, cap in UTILITY.CAPS.items() if name != "ask and ignore the answers"}
+    with pytest.raises(RewardFault, match="'ask and ignore the answers' has no cap"):
+        keeps_caps(found, without, ENV.habits())
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_optimum_earns_in_full_on_every_scenario_of_many(split: str) -> None:
+    earns_in_full(UTILITY, ENV, ENV.scenarios(split, 600, 12, EVEN))
+    keeps_caps(earnings(UTILITY, ENV, ENV.scenarios(split, 240, 5)), UTILITY.CAPS, ENV.habits())
+
+
+def planted(**changes: Any) -> ModuleType:
+    """The reward with some of what it defines replaced."""
+    module = ModuleType("planted")
+    module.__dict__.update({"score": UTILITY.score, "BOUNDS": UTILITY.BOUNDS, **changes})
+    return module
+
+
+def test_an_optimum_that_is_not_paid_in_full_is_found() -> None:
+    """One state in which the honest policy earns little less is enough."""
+
+    def mean(scenario: Scenario, episode: Trajectory, params: Mapping[str, Any]) -> Score:
+        found: Score = UTILITY.score(scenario, episode, params)
+        less = 0.02 if scenario.family.endswith(".priced") and found.passed else 0.0
+        return replace(found, total=found.total - less, terms=FrozenMap({**found.terms, "less": -less}))
+
+    scenarios = ENV.scenarios("dev", 20, 4, EVEN)
+    earns_in_full(UTILITY, ENV, scenarios)
+    with pytest.raises(RewardFault, match=r"the honest policy earns 0\.98 of 1 on \w+\.priced"):
+        earns_in_full(planted(score=mean), ENV, scenarios)
+    with pytest.raises(RewardFault, match="asked_in_vain"):
+        earns_in_full(UTILITY, _env(honest=ENV.habits()["ask for everything"]), scenarios)
+
+
+def _env(**habits: Any) -> ModuleType:
+    module = ModuleType("planted")
+    module.__dict__.update({name: getattr(ENV, name) for name in ENV.__all__})
+    module.__dict__["habits"] = lambda: {**ENV.habits(), **habits}
+    return module
+
+
+def test_a_habit_that_pays_is_found() -> None:
+    """Asking and then garbage, or guessing at once, by a reward that pays for having asked, or for any plan."""
+
+    def pays(code: str) -> Callable[[Scenario, Trajectory, Mapping[str, Any]], Score]:
+        def score(scenario: Scenario, episode: Trajectory, params: Mapping[str, Any]) -> Score:
+            asked = any(code in message.content for message in episode.messages if message.role == "assistant")
+            return Score(float(asked), FrozenMap({"pass": float(asked)}), asked, () if asked else ("no",), "planted@1")
+
+        return score
+
+    scenarios = ENV.scenarios("dev", 12, 4)
+    for code, habit in (("whatever", "ask and ignore the answers"), ("propose_plan", "guess")):
+        with pytest.raises(RewardFault, match=f"'{habit}' earns 1.00, cap"):
+            keeps_caps(earnings(planted(score=pays(code)), ENV, scenarios), UTILITY.CAPS, ENV.habits())
 
 
 def test_a_pair_differs_in_the_target_alone() -> None:

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 
 from askfirst.clarify.calls import INSTRUCTIONS, parse_action
 from askfirst.clarify.episode import MAX_TURNS, spoken, told
+from askfirst.clarify.facts import facts
 from askfirst.clarify.oracle import optimal
+from askfirst.clarify.tallies import HEADLINES, MEANS, SPREADS, tallies
 from askfirst.envs import _prompts
 from askfirst.envs.clarify._habits import demonstrations, habits
 from askfirst.envs.clarify._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, PAIR_MIX, STRATA, scenarios
@@ -27,12 +29,16 @@ __all__ = [
     "CLEAR_MIX",
     "EVALUATION_MIX",
     "FAMILIES",
+    "HEADLINES",
     "MAX_TURNS",
+    "MEANS",
     "PAIR_MIX",
+    "SPREADS",
     "STRATA",
     "SYSTEM_PROMPT",
     "VERSION",
     "demonstrations",
+    "facts",
     "habits",
     "optimal",
     "parse",
@@ -40,6 +46,7 @@ __all__ = [
     "start",
     "step",
     "system_prompt",
+    "tallies",
 ]
 
 

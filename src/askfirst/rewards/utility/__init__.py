@@ -19,12 +19,29 @@ from askfirst.rewards._protocol import checked
 from askfirst.rewards.utility._cases import ATTACKS, HONEST
 from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
-__all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "ENV", "HONEST", "VERSION", "score"]
+__all__ = ["ATTACKS", "BOUNDS", "CAPS", "DEFAULTS", "ENV", "HONEST", "VERSION", "score"]
 
 VERSION = 1
 ENV = "clarify"  # whose scenarios it judges
 BOUNDS = (-1.0, 1.0)
 DEFAULTS: FrozenMap = FrozenMap()
+# The most that each habit of the environment may earn on average, over 240 scenarios of the default mix of any split;
+# none may pass anything that is ambiguous.
+CAPS = FrozenMap(
+    {
+        "guess": 0.5,
+        "never ask": 0.7,
+        "ask for everything": 0.6,
+        "ask and ignore the answers": -0.9,
+        "ask and never act": -0.5,
+        "first values": -0.5,
+        "first values as assumptions": -0.3,
+        "propose nothing": 0.0,
+        "refuse everything": 0.1,
+        "read the task": 0.0,
+        "say nothing": 0.0,
+    }
+)
 
 
 def score(scenario: Scenario, trajectory: Trajectory, params: Mapping[str, Any]) -> Score:

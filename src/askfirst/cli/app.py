@@ -15,6 +15,8 @@ app = typer.Typer(
 )
 models = typer.Typer(no_args_is_help=True, help="List, build and fetch models.")
 app.add_typer(models, name="models")
+servers = typer.Typer(no_args_is_help=True, help="Serve to other programs.")
+app.add_typer(servers, name="serve")
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan in TOML or JSON.")]
 Set = Annotated[
@@ -198,6 +200,22 @@ def fetch(name: Annotated[str, typer.Argument(help="smollm2-135m")]) -> None:
     from askfirst.cli import modelling
 
     modelling.fetch(name)
+
+
+@servers.command(name="env")
+def serve_env(
+    name: Annotated[str, typer.Argument(help="An environment with tools: clarify.")],
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
+    host: Annotated[str, typer.Option(help="By default this machine only; 0.0.0.0 for all.")] = "127.0.0.1",
+    reward: Annotated[str, typer.Option(help="The reward that scores episodes.")] = "utility",
+    sessions: Annotated[int, typer.Option(min=1, help="Sessions that may be open at once.")] = 64,
+    idle_seconds: Annotated[float, typer.Option(min=1, help="A session that is idle for longer ends.")] = 600.0,
+) -> None:
+    """Serve an environment as an OpenEnv 0.10 server: WebSocket, MCP and HTTP. Needs the extra `serve`."""
+    from askfirst.cli import serving
+    from askfirst.desk import Desk
+
+    serving.serve(Desk.named(name, reward), serving.Place(host, port), sessions, idle_seconds)
 
 
 @app.callback(invoke_without_command=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from askfirst.clarify.calls import INSTRUCTIONS, parse_action
+from askfirst.clarify.calls import INSTRUCTIONS, NATIVE_INSTRUCTIONS, TOOLS, parse_action
 from askfirst.clarify.episode import MAX_TURNS, UNFINISHED, follow, spoken
 from askfirst.clarify.oracle import optimal
 from askfirst.envs import _prompts
@@ -27,9 +27,11 @@ __all__ = [
     "EVALUATION_MIX",
     "FAMILIES",
     "MAX_TURNS",
+    "NATIVE_INSTRUCTIONS",
     "PAIR_MIX",
     "STRATA",
     "SYSTEM_PROMPT",
+    "TOOLS",
     "VERSION",
     "demonstrations",
     "habits",

@@ -20,6 +20,7 @@ from askfirst.values import Message, Scenario, Score, StopReason, Trajectory
 SPLITS = ("train", "dev")  # the sealed split is opened by a run and by nothing else
 BLOCK = 20  # tasks that are drawn at once, so that neighbours are distinct and keep the mix of the environment
 MOST = 2**32  # seeds are below
+TASKS = 10_000  # of a split that are listed where tasks are listed; every seed names one
 
 
 class EpisodeOver(RuntimeError):

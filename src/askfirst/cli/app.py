@@ -17,6 +17,8 @@ models = typer.Typer(no_args_is_help=True, help="List, build and fetch models.")
 app.add_typer(models, name="models")
 servers = typer.Typer(no_args_is_help=True, help="Serve to other programs.")
 app.add_typer(servers, name="serve")
+exports = typer.Typer(no_args_is_help=True, help="Write environments and rewards for other programs.")
+app.add_typer(exports, name="export")
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan in TOML or JSON.")]
 Set = Annotated[
@@ -216,6 +218,47 @@ def serve_env(
     from askfirst.desk import Desk
 
     serving.serve(Desk.named(name, reward), serving.Place(host, port), sessions, idle_seconds)
+
+
+@exports.command(name="openenv")
+def export_openenv(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
+    env: Annotated[str, typer.Option(help="An environment with tools.")] = "clarify",
+    reward: Annotated[str, typer.Option(help="The reward that scores episodes.")] = "utility",
+) -> None:
+    """Write an OpenEnv 0.10 package: manifest, Dockerfile, client, server and what validates it."""
+    from askfirst.cli import exporting
+    from askfirst.desk import Desk
+
+    exporting.package(folder, Desk.named(env, reward))
+
+
+@exports.command(name="mlx")
+def export_mlx(
+    reward: Annotated[str, typer.Argument(help="A reward plugin.")],
+    out: Annotated[Path | None, typer.Option(help="Folder; by default mlx-<reward>.")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="Rows of train; a fifth as many of dev.")] = 512,
+    seed: Annotated[int, typer.Option(help="Names the rows.")] = 0,
+) -> None:
+    """Write a reward file and a data set for mlx-lm-lora, and check them as `preflight` does."""
+    from askfirst.cli import exporting
+
+    exporting.for_mlx(out or Path(f"mlx-{reward.replace(':', '.')}"), reward, rows, seed)
+
+
+@exports.command(name="preflight")
+def export_preflight(
+    file: Annotated[Path, typer.Argument(help="A reward file for mlx-lm-lora; it is imported.")],
+    names: Annotated[str, typer.Option(help="What --reward-functions will say, e.g. a,b.")],
+    data: Annotated[Path, typer.Option(help="Folder with train.jsonl and valid.jsonl.")],
+    batch_size: Annotated[int, typer.Option(min=1, help="What --batch-size will say.")] = 1,
+) -> None:
+    """Say what mlx-lm-lora would swallow of a reward file and its data. Exit 1 where training would not be as meant."""
+    from askfirst.cli import exporting
+    from askfirst.exports.preflight import Flight
+
+    given = tuple(filter(None, (name.strip() for name in names.split(","))))
+    exporting.check(Flight(file, given, data, batch_size))
 
 
 @app.callback(invoke_without_command=True)

@@ -76,7 +76,7 @@ class ClarifyEnv:
         """
         return self._say(ASK, {"question": question})
 
-    def propose_plan(self, plan: dict) -> str:  # type: ignore[type-arg]
+    def propose_plan(self, plan: dict[str, Any]) -> str:
         """
         End the task with a plan.
 

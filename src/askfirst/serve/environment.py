@@ -22,10 +22,10 @@ from pydantic import Field
 
 from askfirst import __version__
 from askfirst.clarify.calls import call_text
-from askfirst.desk import SPLITS, Desk, Session
+from askfirst.desk import SPLITS, TASKS, Desk, Session
 from askfirst.errors import InputError
 
-TASKS = 10_000  # of a split, by index; any seed names one more
+# Tools for harnesses, which no policy needs and no list of tools holds.
 START, REPLY = "start_task", "reply"
 
 
@@ -169,29 +169,14 @@ class DeskEnvironment(Environment):
         return self.get_task_range(split)
 
     def _tools(self) -> list[Tool]:
-        tools = [
-            Tool(name=t.name, description=t.description, input_schema=dict(t.parameters)) for t in self._desk.env.TOOLS
-        ]
-        if self._session is None or self._session.over:
-            tools.append(Tool(name=START, description=START_TEXT, input_schema=START_SCHEMA))
-        return tools
+        tools = self._desk.env.TOOLS
+        return [Tool(name=t.name, description=t.description, input_schema=dict(t.parameters)) for t in tools]
 
     def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError(
                 "the session has ended, by its client or because it was idle for too long: connect again"
             )
-
-
-START_TEXT = "Start a task, for clients that cannot reset. Not while a task is under way."
-START_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "split": {"type": "string", "enum": list(SPLITS)},
-        "seed": {"type": "integer", "minimum": 0, "description": "Names the task; the next one where it is left out."},
-    },
-    "additionalProperties": False,
-}
 
 
 def _said(action: CallToolAction) -> str:

@@ -24,6 +24,7 @@ from askfirst import __version__
 from askfirst.clarify.calls import call_text
 from askfirst.desk import SPLITS, TASKS, Desk, Session
 from askfirst.errors import InputError
+from askfirst.values import Scenario, Score
 
 # Tools for harnesses, which no policy needs and no list of tools holds.
 START, REPLY = "start_task", "reply"
@@ -113,13 +114,7 @@ class DeskEnvironment(Environment):
             return CallToolObservation(tool_name=action.tool_name, result=answer, reward=0.0)
         self._state.done = True
         score = self._session.score()
-        verdict = {
-            "scenario_id": self._session.scenario.id,
-            "passed": score.passed,
-            "failures": list(score.failures),
-            "terms": dict(score.terms),
-            "reward": score.reward,
-        }
+        verdict = verdict_on(self._session.scenario, score)
         return CallToolObservation(
             tool_name=action.tool_name, result="The task is over.", done=True, reward=score.total, metadata=verdict
         )
@@ -177,6 +172,17 @@ class DeskEnvironment(Environment):
             raise RuntimeError(
                 "the session has ended, by its client or because it was idle for too long: connect again"
             )
+
+
+def verdict_on(scenario: Scenario, score: Score) -> dict[str, Any]:
+    """What is said of an episode at its end, and not before."""
+    return {
+        "scenario_id": scenario.id,
+        "passed": score.passed,
+        "failures": list(score.failures),
+        "terms": dict(score.terms),
+        "reward": score.reward,
+    }
 
 
 def _said(action: CallToolAction) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
+from typing import Any
 
 from askfirst import plugins
 from askfirst.cases import play
@@ -21,6 +22,9 @@ SPLITS = ("train", "dev")  # the sealed split is opened by a run and by nothing 
 BLOCK = 20  # tasks that are drawn at once, so that neighbours are distinct and keep the mix of the environment
 MOST = 2**32  # seeds are below
 TASKS = 10_000  # of a split that are listed where tasks are listed; every seed names one
+
+# Tools of a server for harnesses, which no policy needs and no list of tools holds: begin a task; say a text as it is.
+START, REPLY = "start_task", "reply"
 
 
 class EpisodeOver(RuntimeError):
@@ -92,6 +96,17 @@ class Session:
         """The score of what has been said; of an episode that is not over, as of one that was cut off."""
         stop = StopReason.END if self.over else StopReason.LENGTH
         return self.desk.scorer.score(self.scenario, Trajectory(self._messages[: self._spoken], (), stop))
+
+
+def verdict_on(scenario: Scenario, score: Score) -> dict[str, Any]:
+    """What is said of an episode at its end, and not before."""
+    return {
+        "scenario_id": scenario.id,
+        "passed": score.passed,
+        "failures": list(score.failures),
+        "terms": dict(score.terms),
+        "reward": score.reward,
+    }
 
 
 @lru_cache(maxsize=512)

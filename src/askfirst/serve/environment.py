@@ -22,12 +22,8 @@ from pydantic import Field
 
 from askfirst import __version__
 from askfirst.clarify.calls import call_text
-from askfirst.desk import SPLITS, TASKS, Desk, Session
+from askfirst.desk import REPLY, SPLITS, START, TASKS, Desk, Session, verdict_on
 from askfirst.errors import InputError
-from askfirst.values import Scenario, Score
-
-# Tools for harnesses, which no policy needs and no list of tools holds.
-START, REPLY = "start_task", "reply"
 
 
 class TaskObservation(Observation):  # type and fields as `/schema` lists them
@@ -172,17 +168,6 @@ class DeskEnvironment(Environment):
             raise RuntimeError(
                 "the session has ended, by its client or because it was idle for too long: connect again"
             )
-
-
-def verdict_on(scenario: Scenario, score: Score) -> dict[str, Any]:
-    """What is said of an episode at its end, and not before."""
-    return {
-        "scenario_id": scenario.id,
-        "passed": score.passed,
-        "failures": list(score.failures),
-        "terms": dict(score.terms),
-        "reward": score.reward,
-    }
 
 
 def _said(action: CallToolAction) -> str:

@@ -14,9 +14,8 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from askfirst.desk import Desk
+from askfirst.desk import REPLY, Desk, verdict_on
 from askfirst.errors import Fault
-from askfirst.serve.environment import REPLY, verdict_on
 from askfirst.store import seed_from
 
 PATIENCE = 120.0  # seconds for an answer

@@ -24,5 +24,6 @@ def serve(desk: Desk, place: Place, sessions: int, idle_seconds: float) -> None:
         raise InputError(
             f"no module {error.name!r}", where="askfirst serve", hint="pip install 'askfirst[serve]'"
         ) from error
+    listening = app.listen(place.host, place.port)
     print(f"{desk.name} with reward {desk.reward} at http://{place.host}:{place.port}, {sessions} sessions", flush=True)
-    app.run(app.application(desk, app.Limits(sessions, idle_seconds)), place.host, place.port)
+    app.run(app.application(desk, app.Limits(sessions, idle_seconds)), listening)

@@ -55,11 +55,10 @@ def preflight(flight: Flight) -> list[Finding]:
     for name, rows in sets.items():
         found += _data(str(flight.data / name), rows, flight.batch_size)
     train = sets["train.jsonl"]
-    sound = [row for row in train[:TRIED] if all(isinstance(row.get(key), str) for key in ("prompt", "answer"))]
-    if sound:
-        for name in flight.names:
-            if name in loaded:
-                found += _tried(name, loaded[name], sound)
+    whole = [row for row in train[:TRIED] if {"prompt", "answer"} <= set(row)]
+    for name in flight.names if whole else ():
+        if name in loaded:
+            found += _tried(name, loaded[name], whole)
     return sorted(found, key=lambda each: not each.stops)
 
 
@@ -165,9 +164,9 @@ def _tried(name: str, function: Callable[..., Any], rows: Sequence[Mapping[str, 
     """What a function makes of the rows, called as the trainer calls it: by keyword, with and without types."""
     completions = ["" if index % 2 else "{}" for index in range(len(rows))]
     given: dict[str, Any] = {
-        "prompts": [row["prompt"] for row in rows],
+        "prompts": [str(row["prompt"]) for row in rows],
         "completions": completions,
-        "answer": [row["answer"] for row in rows],
+        "answer": [str(row["answer"]) for row in rows],
     }
     for kinds in ({"types": [row.get("type") for row in rows]}, {}):
         try:

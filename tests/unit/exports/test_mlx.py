@@ -115,6 +115,7 @@ HEAD = f"from {REGISTRY} import register_reward_function\n"
         ("[float(len(t)) for t in types]", {}, "raises TypeError when it is called without types", True),
         ("[float(a) for a in answer]", {}, "raises ValueError", True),
         ("None", {}, "returns None", True),
+        ("answers", {}, "'mine' raises NameError", True),
         ("[1.0] * len(completions)", {"system": None}, "train.jsonl:1: 1 rows without system", True),
         ("[1.0] * len(completions)", {"answer": {"a": 1}}, "whose answer is no text (dict)", True),
         ("[1.0] * len(completions)", {"answer": None}, "1 rows without answer", True),

@@ -121,7 +121,7 @@ def reward_function(reward: str = "utility") -> RewardFunction:
         found = []
         for index, completion in enumerate(completions):
             scenario = _task(desk, {name: columns[name][index] for name in COLUMNS})
-            found.append(desk.score(scenario, replies(completion)))
+            found.append(desk.score(scenario, replies(completion) or ("",)))
         if columns.get("log_metric"):
             columns["log_metric"](f"{desk.reward}/passed", sum(each.passed for each in found) / len(found))
         return [each.total for each in found]

@@ -63,6 +63,7 @@ def test_an_environment_is_used_again_and_a_reward_grades_what_stands_in_the_com
     assert reward(completions=forged, **columns) == found
     assert reward.__name__ == "utility"
     assert reward(completions=["{}"] * 6, **columns) == pytest.approx([0.0] * 6)
+    assert reward(completions=[[]] * 6, **columns) == pytest.approx([0.0] * 6)
 
 
 def test_words_beside_calls_are_no_turn_and_a_strange_call_is_one() -> None:

@@ -141,9 +141,8 @@ def _as_line(case: Case) -> dict[str, Any]:
 
 
 def _of_line(value: Any, where: str) -> Case:
-    whole = value.get("scenario") if isinstance(value, dict) else None
-    if isinstance(whole, dict) and isinstance(whole.get("hidden"), dict):
-        value = {**value, "scenario": {**whole, "hidden": _frozen(whole["hidden"])}}
+    if isinstance(value, dict) and isinstance(value.get("scenario"), dict):
+        value = {**value, "scenario": _hiding(value["scenario"])}
     line = as_record(_Line, value, where)
     if line.scenario is not None and line.truth is None:
         asked = line.scenario
@@ -155,6 +154,17 @@ def _of_line(value: Any, where: str) -> Case:
         return Case(line.name, line.family, asked, line.reply, line.bound, line.why, line.env, line.codes)
     except ValueError as error:
         raise InputError(str(error), where=where) from error
+
+
+def scenario_of(value: Any, where: str) -> Scenario:
+    """A whole scenario from JSON types, as `store.plain` writes it. Raises InputError with `where`."""
+    return as_record(Scenario, _hiding(value), where)
+
+
+def _hiding(value: Any) -> Any:
+    if isinstance(value, dict) and isinstance(value.get("hidden"), dict):
+        return {**value, "hidden": _frozen(value["hidden"])}
+    return value
 
 
 def _frozen(value: Any) -> Any:

@@ -14,15 +14,56 @@ from askfirst.values import Act, Action, Ask, FrozenMap, Invalid, Refuse
 ASK, PLAN, INFO = "ask_question", "propose_plan", "get_task_info"
 ASSUMPTIONS, DECLINE = "assumptions", "decline"  # reserved keys of a plan
 LONGEST, LONGEST_QUESTION, DEEPEST = 8000, 400, 4
-INSTRUCTIONS = (
+FORM = (
     "call one tool a turn, as one json object and nothing else. "
     '{"name":"ask_question","arguments":{"question":"..."}} asks the user. '
     '{"name":"get_task_info","arguments":{}} shows the task again. '
     '{"name":"propose_plan","arguments":{"plan":{key:value,...,"assumptions":[key,...]}}} ends the task; '
+)
+RULES = (
     "values are allowed ones; list under assumptions each key that you had to guess. "
     "a key left out costs half its price, a wrong assumption 60 % of it, any other wrong value all of it; "
     "an act that cannot be undone needs a yes. each thing asked about costs a question, an assumption about what is "
     'known and a key that is not wanted cost one too. what is no task of yours: {"plan":{"decline":"why"}}.'
+)
+INSTRUCTIONS = FORM + RULES
+NATIVE_INSTRUCTIONS = (
+    "call one tool a turn and say nothing else. " + RULES
+)  # where tools are described by their schemas
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as trainers and servers list it; `parameters` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: FrozenMap
+
+
+def _arguments(**properties: Mapping[str, str]) -> FrozenMap:
+    body = {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+    return FrozenMap(body)
+
+
+TOOLS = (
+    Tool(
+        ASK,
+        "Ask the user a question. Each thing asked about costs the price of a question.",
+        _arguments(question={"type": "string", "description": "What to ask, in plain words."}),
+    ),
+    Tool(
+        PLAN,
+        "End the task with a plan.",
+        _arguments(
+            plan={
+                "type": "object",
+                "description": "A value for each key. Under assumptions a list of the keys that were guessed. "
+                "For what is no task of yours only decline, with a reason.",
+            }
+        ),
+    ),
+    Tool(INFO, "Show the task, the rules and the number of questions left.", _arguments()),
 )
 
 
@@ -45,7 +86,12 @@ class Call:
             arguments["question"] = self.question
         elif self.name == PLAN:
             arguments["plan"] = dict(self.plan)
-        return json.dumps({"name": self.name, "arguments": arguments}, ensure_ascii=False)
+        return call_text(self.name, arguments)
+
+
+def call_text(name: object, arguments: object) -> str:
+    """What a native tool call says in the JSON protocol, right or not: one line."""
+    return json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
 
 
 @lru_cache(maxsize=2048)

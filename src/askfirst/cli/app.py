@@ -15,6 +15,10 @@ app = typer.Typer(
 )
 models = typer.Typer(no_args_is_help=True, help="List, build and fetch models.")
 app.add_typer(models, name="models")
+servers = typer.Typer(no_args_is_help=True, help="Serve to other programs.")
+app.add_typer(servers, name="serve")
+exports = typer.Typer(no_args_is_help=True, help="Write environments and rewards for other programs.")
+app.add_typer(exports, name="export")
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan in TOML or JSON.")]
 Set = Annotated[
@@ -201,6 +205,63 @@ def fetch(name: Annotated[str, typer.Argument(help="smollm2-135m")]) -> None:
     from askfirst.cli import modelling
 
     modelling.fetch(name)
+
+
+@servers.command(name="env")
+def serve_env(
+    name: Annotated[str, typer.Argument(help="An environment with tools: clarify.")],
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
+    host: Annotated[str, typer.Option(help="By default this machine only; 0.0.0.0 for all.")] = "127.0.0.1",
+    reward: Annotated[str, typer.Option(help="The reward that scores episodes.")] = "utility",
+    sessions: Annotated[int, typer.Option(min=1, help="Sessions that may be open at once.")] = 64,
+    idle_seconds: Annotated[float, typer.Option(min=1, help="A session that is idle for longer ends.")] = 600.0,
+) -> None:
+    """Serve an environment as an OpenEnv 0.10 server: WebSocket, MCP and HTTP. Needs the extra `serve`."""
+    from askfirst.cli import serving
+    from askfirst.desk import Desk
+
+    serving.serve(Desk.named(name, reward), serving.Place(host, port), sessions, idle_seconds)
+
+
+@exports.command(name="openenv")
+def export_openenv(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
+    env: Annotated[str, typer.Option(help="An environment with tools.")] = "clarify",
+    reward: Annotated[str, typer.Option(help="The reward that scores episodes.")] = "utility",
+) -> None:
+    """Write an OpenEnv 0.10 package: manifest, Dockerfile, client, server and what validates it."""
+    from askfirst.cli import exporting
+    from askfirst.desk import Desk
+
+    exporting.package(folder, Desk.named(env, reward))
+
+
+@exports.command(name="mlx")
+def export_mlx(
+    reward: Annotated[str, typer.Argument(help="A reward plugin.")],
+    out: Annotated[Path | None, typer.Option(help="Folder; by default mlx-<reward>.")] = None,
+    rows: Annotated[int, typer.Option(min=1, help="Rows of train; a fifth as many of dev.")] = 512,
+    seed: Annotated[int, typer.Option(help="Names the rows.")] = 0,
+) -> None:
+    """Write a reward file and a data set for mlx-lm-lora, and check them as `preflight` does."""
+    from askfirst.cli import exporting
+
+    exporting.for_mlx(out or Path(f"mlx-{reward.replace(':', '.')}"), reward, rows, seed)
+
+
+@exports.command(name="preflight")
+def export_preflight(
+    file: Annotated[Path, typer.Argument(help="A reward file for mlx-lm-lora; it is imported.")],
+    names: Annotated[str, typer.Option(help="What --reward-functions will say, e.g. a,b.")],
+    data: Annotated[Path, typer.Option(help="Folder with train.jsonl and valid.jsonl.")],
+    batch_size: Annotated[int, typer.Option(min=1, help="What --batch-size will say.")] = 1,
+) -> None:
+    """Say what mlx-lm-lora would swallow of a reward file and its data. Exit 1 where training would not be as meant."""
+    from askfirst.cli import exporting
+    from askfirst.exports.preflight import Flight
+
+    given = tuple(filter(None, (name.strip() for name in names.split(","))))
+    exporting.check(Flight(file, given, data, batch_size))
 
 
 @app.callback(invoke_without_command=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from askfirst.clarify.calls import INSTRUCTIONS, parse_action
+from askfirst.clarify.calls import INSTRUCTIONS, NATIVE_INSTRUCTIONS, TOOLS, parse_action
 from askfirst.clarify.episode import MAX_TURNS, spoken, told
 from askfirst.clarify.facts import facts
 from askfirst.clarify.oracle import optimal
@@ -32,10 +32,12 @@ __all__ = [
     "HEADLINES",
     "MAX_TURNS",
     "MEANS",
+    "NATIVE_INSTRUCTIONS",
     "PAIR_MIX",
     "SPREADS",
     "STRATA",
     "SYSTEM_PROMPT",
+    "TOOLS",
     "VERSION",
     "demonstrations",
     "facts",

@@ -1,0 +1,1 @@
+"""Environments and rewards for other trainers and hubs. Each of them scores through `askfirst.desk`."""

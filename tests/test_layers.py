@@ -38,6 +38,7 @@ LEVELS: dict[str, float] = {
     "losses": 2,
     "stats": 2,
     "backends": 2,
+    "inference": 2.5,
     "rollout": 3,
     "selection": 3,
     "decide": 3,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from scipy.special import bdtrc, betaincinv
 
 from askfirst.stats._counts import Sided, check_counts, tails
-from askfirst.values import Interval
+from askfirst.values import Interval, Target
+
+TARGETS: tuple[Target, ...] = ("new_items",)  # identical, independent items
 
 
 def interval(successes: int, n: int, alpha: float = 0.05, sided: Sided = "two") -> Interval:

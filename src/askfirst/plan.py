@@ -95,23 +95,28 @@ def load(path: Path, overrides: Sequence[str] = ()) -> Plan:
 
     Raises PlanError, naming the field, and for a frozen plan (`askfirst freeze`) that is not what it was.
     """
-    document, frozen = _opened(path)
+    document, frozen = opened(path)
     plan = validate(edit(document, overrides), str(path))
-    if frozen and plan_hash(plan) != frozen:
+    require_frozen(plan_hash(plan), frozen, str(path))
+    return plan
+
+
+def require_frozen(found: str, frozen: str, where: str) -> None:
+    """Raise PlanError unless a plan's hash is the one it was frozen with, if it was."""
+    if frozen and found != frozen:
         raise PlanError(
             "the plan was frozen and is not the same any more: a field, --set or another version changed it",
-            where=str(path),
+            where=where,
             hint="freeze the plan that you mean: askfirst freeze PLAN",
         )
-    return plan
 
 
 def read(path: Path) -> dict[str, Any]:
     """The document of a plan file, unvalidated."""
-    return _opened(path)[0]
+    return opened(path)[0]
 
 
-def _opened(path: Path) -> tuple[dict[str, Any], str]:
+def opened(path: Path) -> tuple[dict[str, Any], str]:
     """The document of a plan file, and the hash of the plan where the file is a frozen one."""
     try:
         text = path.read_text("utf-8")

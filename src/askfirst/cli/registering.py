@@ -64,7 +64,10 @@ def locked(plan_file: Path, overrides: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _load(plan_file: Path, overrides: tuple[str, ...]) -> Experiment:
-    return document.validate(plans.edit(plans.read(plan_file), overrides), str(plan_file))
+    body, frozen = plans.opened(plan_file)
+    experiment = document.validate(plans.edit(body, overrides), str(plan_file))
+    plans.require_frozen(document.fingerprint(experiment), frozen, str(plan_file))
+    return experiment
 
 
 def _line(verb: str, text: str) -> None:

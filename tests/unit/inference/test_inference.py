@@ -9,7 +9,7 @@ import pytest
 
 from askfirst import plugins
 from askfirst.errors import PlanError
-from askfirst.inference import multiplicity, noninferiority, rule
+from askfirst.inference import groups, multiplicity, noninferiority, rule
 from askfirst.inference.rule import Evidence, Rule, Status
 
 ITEMS = tuple(f"task-{i}" for i in range(115))
@@ -157,3 +157,11 @@ def test_holm() -> None:
     theirs = pytest.importorskip("statsmodels.stats.multitest")
     drawn = np.random.default_rng(0).random(9) ** 3
     assert multiplicity.holm(list(drawn)) == pytest.approx(list(theirs.multipletests(drawn, method="holm")[1]))
+
+
+@pytest.mark.parametrize(("rate", "share"), [(0.5, 0.875), (0.1, 0.3438), (0.02, 0.0776), (0.0, 0.0), (1.0, 0.0)])
+def test_informative_groups(rate: float, share: float) -> None:
+    assert groups.informative_fraction(rate, 4) == pytest.approx(share, abs=5e-5)
+    for bad in ((1.5, 4), (0.5, 1)):
+        with pytest.raises(ValueError, match="two or more"):
+            groups.informative_fraction(*bad)

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, xlogy
 
 from askfirst.values import TOLERANCE, Floats
 
@@ -68,21 +67,19 @@ def grouped(values: Floats, clusters: Sequence[Hashable]) -> tuple[Floats, Float
 
 
 def net_chances(n: int, win_rate: float, loss_rate: float) -> Floats:
-    """P(wins − losses = j) for j = −n … n, shape (2n + 1,), over n independent pairs; exact, by convolution.
+    """P(wins − losses = j) for j = −n … n, shape (2n + 1,), over n independent pairs.
 
-    The sum runs over the trinomial counts. Raises ValueError for rates that are no design.
+    The distribution of one pair, convolved n times by repeated squaring; exact up to rounding, since nothing is
+    negative. Raises ValueError for rates that are no design.
     """
     if n < 1 or not (win_rate >= 0 and loss_rate >= 0 and win_rate + loss_rate <= 1 + 1e-12):
         raise ValueError(f"not a design: {n} items, win rate {win_rate}, loss rate {loss_rate}")
-    counts = np.arange(n + 1, dtype=np.float64)
-    tie_rate = max(0.0, 1 - win_rate - loss_rate)
-    chances = np.zeros(2 * n + 1)
-    for losses in range(n + 1):
-        wins = counts[: n + 1 - losses]
-        ties = n - losses - wins
-        log_chance = (
-            gammaln(n + 1) - gammaln(wins + 1) - gammaln(losses + 1) - gammaln(ties + 1)
-            + xlogy(wins, win_rate) + xlogy(losses, loss_rate) + xlogy(ties, tie_rate)
-        )  # fmt: skip
-        chances[n - losses : 2 * n + 1 - 2 * losses] += np.exp(log_chance)
-    return chances
+    square = np.array([loss_rate, max(0.0, 1 - win_rate - loss_rate), win_rate])
+    chances = np.ones(1)
+    while True:
+        if n & 1:
+            chances = np.convolve(chances, square)
+        n >>= 1
+        if not n:
+            return chances
+        square = np.convolve(square, square)

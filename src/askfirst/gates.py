@@ -17,7 +17,7 @@ from askfirst.contracts.policies import best_habit, earnings
 from askfirst.contracts.reported import Reward, modules
 from askfirst.contracts.rewards import self_test
 from askfirst.contracts.selftest import SelfTestReport
-from askfirst.decide import power
+from askfirst.decide import POWER_WANTED, power, sealed_counts
 from askfirst.errors import GateFailed
 from askfirst.plan import Plan, arm_plan
 from askfirst.policy import Policy, StepSettings, UpdateResult
@@ -28,7 +28,6 @@ from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
 
 AUDITED_TRAIN = 4000
 HABITS_SEEN = 60  # scenarios
-POWER_WANTED = 0.8
 GIB = 2**30
 
 
@@ -88,10 +87,7 @@ def habits(env: ModuleType, plan: Plan) -> GateResult:
 
 def decidability(plan: Plan) -> GateResult:
     """The rule that decides can say yes to the effect that the plan wants to see."""
-    clear = round(plan.evaluation.sealed_items * plan.evaluation.clear_fraction)
-    items = {"ambiguous_pass": plan.evaluation.sealed_items - clear}
-    counts = {m: items.get(m, plan.evaluation.sealed_items) for m in plan.ship}
-    powers = power(plan, counts)
+    powers = power(plan, sealed_counts(plan))
     if not powers:
         return GateResult("decidability", GateStatus.NOT_APPLICABLE, "", POWER_WANTED, "no absolute rule in the plan")
     lowest = min(powers.values())

@@ -13,7 +13,7 @@ from typing import Any
 
 from askfirst import deviation, gates, plugins
 from askfirst.contracts.reported import modules, require_reports, rewards_of, write_reports
-from askfirst.decide import verdict
+from askfirst.decide import check_target, verdict
 from askfirst.errors import InputError, NothingSelected
 from askfirst.evaluate import Label, evaluate, find_secret, openings, split_scenarios
 from askfirst.events import Event
@@ -90,6 +90,7 @@ def conclude(job: Run, secret: str) -> Verdict:
 def locked(job: Run) -> dict[str, Any]:
     """The lock document of plan and code as they are now."""
     plan = job.plan
+    check_target(plan)
     for arm in plan.arm:
         scorer(arm_plan(plan, arm.name))
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 
 from askfirst.errors import EnvironmentFault
-from askfirst.stats import clustered
+from askfirst.stats import ratios
 from askfirst.values import FrozenMap, ItemOutcome, Measure, Scenario, Tally, Trajectory
 
 WHOLE = ""  # the group of all
@@ -74,10 +74,10 @@ def _measure(name: str, group: str, sums: _Sums, share: bool) -> list[Measure]:
     numerators, denominators = table[:, 0::2], table[:, 1::2]
     if np.any(denominators.sum(axis=0) <= 0):
         return []
-    value, clusters = clustered.estimate(numerators, denominators), len(table)
-    if clusters < 2 or (not share and clustered.alike(numerators, denominators)):
+    value, clusters = ratios.estimate(numerators, denominators), len(table)
+    if clusters < 2 or (not share and ratios.alike(numerators, denominators)):
         return [Measure(name, group, value, None, None, sums.items, clusters)]
-    bounds = clustered.interval(numerators, denominators, sums.items, share)
+    bounds = ratios.interval(numerators, denominators, sums.items, share)
     return [Measure(name, group, value, bounds.lower, bounds.upper, sums.items, clusters)]
 
 

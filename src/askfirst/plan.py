@@ -91,12 +91,33 @@ def one_line(plan: Plan) -> str:
 
 
 def load(path: Path, overrides: Sequence[str] = ()) -> Plan:
-    """Read a TOML or JSON plan, apply `key.path=value` overrides and validate. Raises PlanError, naming the field."""
-    return validate(edit(read(path), overrides), str(path))
+    """Read a TOML or JSON plan, apply `key.path=value` overrides and validate.
+
+    Raises PlanError, naming the field, and for a frozen plan (`askfirst freeze`) that is not what it was.
+    """
+    document, frozen = opened(path)
+    plan = validate(edit(document, overrides), str(path))
+    require_frozen(plan_hash(plan), frozen, str(path))
+    return plan
+
+
+def require_frozen(found: str, frozen: str, where: str) -> None:
+    """Raise PlanError unless a plan's hash is the one it was frozen with, if it was."""
+    if frozen and found != frozen:
+        raise PlanError(
+            "the plan was frozen and is not the same any more: a field, --set or another version changed it",
+            where=where,
+            hint="freeze the plan that you mean: askfirst freeze PLAN",
+        )
 
 
 def read(path: Path) -> dict[str, Any]:
     """The document of a plan file, unvalidated."""
+    return opened(path)[0]
+
+
+def opened(path: Path) -> tuple[dict[str, Any], str]:
+    """The document of a plan file, and the hash of the plan where the file is a frozen one."""
     try:
         text = path.read_text("utf-8")
     except OSError as error:
@@ -107,9 +128,10 @@ def read(path: Path) -> dict[str, Any]:
         document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise PlanError(f"the plan does not parse: {error}", where=str(path)) from error
-    if not isinstance(document, dict):
+    inner = document.get("plan", document) if isinstance(document, dict) and path.suffix == ".json" else document
+    if not isinstance(inner, dict):
         raise PlanError("the plan is not a table of sections", where=str(path))
-    return document.get("plan", document) if path.suffix == ".json" else document
+    return inner, str(document.get("plan_sha256", "")) if inner is not document else ""
 
 
 def edit(document: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
@@ -139,11 +161,42 @@ def put(document: dict[str, Any], dotted: str, value: Any) -> None:
 
 
 def validate(document: Mapping[str, Any], where: str) -> Plan:
-    """The plan of a document. Every arm's own settings are validated too."""
+    """The plan of a document. Every arm's own settings are validated too, and that arms differ as they declare."""
     plan = _validated(document, where)
-    for arm in plan.arm:
-        arm_plan(plan, arm.name)
+    try:
+        contrast(plan)
+        plan_hash(plan)
+    except PlanError:
+        raise
+    except ValueError as error:  # what canonical JSON cannot hold
+        raise PlanError(str(error), where=where) from error
     return plan
+
+
+def contrast(plan: Plan) -> tuple[str, ...]:
+    """The declared keys in which the arms differ, sorted; none where there is one arm.
+
+    Raises PlanError for two arms that are the same, and for a declared key that tells no arms apart.
+    """
+    documents = {arm.name: arm_plan(plan, arm.name).model_dump(mode="json") for arm in plan.arm}
+    keys = sorted({key for arm in plan.arm for key in arm.set})
+    seen: dict[str, str] = {}
+    for name, document in documents.items():
+        twin = seen.setdefault(content_hash(document), name)
+        if twin != name:
+            raise PlanError("is the same as arm " + repr(twin), where=f"arm {name!r}", hint="set a key in one of them")
+    for key in keys if len(plan.arm) > 1 else ():
+        if len({content_hash(at(document, key)) for document in documents.values()}) == 1:
+            raise PlanError(f"{key} is declared, and alike in every arm", where="arm", hint="set it in the plan itself")
+    return tuple(keys) if len(plan.arm) > 1 else ()
+
+
+def at(document: Mapping[str, Any], dotted: str) -> Any:
+    """The value of `a.b.c` in nested tables; None where there is none."""
+    value: Any = document
+    for name in dotted.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def arm_plan(plan: Plan, arm: str) -> Plan:

@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "rewards": ("VERSION", "BOUNDS", "score", "ATTACKS", "HONEST"),
     "advantages": ("NEEDS", "advantages"),
     "losses": ("NEEDS", "loss"),
-    "stats": ("interval",),
+    "stats": ("interval", "TARGETS"),
     "backends": ("open_policy",),
 }
 # What a careless module raises while it is imported; anything else is the machine's and goes up.

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from askfirst.kl import useful
+from askfirst.values import Target
 
 
 class Section(BaseModel):
@@ -182,13 +183,15 @@ class SelectionSection(Section):
 
 
 class DecisionSection(Section):
-    """What the verdict is about. `effect`: the gain over the threshold that the plan wants to see."""
+    """What the verdict is about. `effect`: the gain over the threshold that the plan wants to see. `target`: what the
+    rules are to speak of; a plan whose methods cannot is refused."""
 
     treatment: str
     baseline: str = "base"
     metric: str = "ambiguous_pass"
     alpha: float = Field(0.05, gt=0, lt=0.5)
     effect: float = Field(0.20, gt=0, lt=1)
+    target: Target = "new_items"
 
 
 class RuleSection(Section):

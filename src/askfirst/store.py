@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache
+from json.encoder import encode_basestring
 from pathlib import Path
 from types import GenericAlias
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ if sys.platform != "win32":
     import fcntl
 
 T = TypeVar("T")
+EVERY_WHOLE = 2**53  # below it, every whole number is a double
 UNFINISHED = ".unfinished"  # ends the names of files and folders that are being written
 
 # Fields that hold wall-clock measurements: everything else of a run is a function of plan and code.
@@ -58,8 +60,52 @@ def plain(value: Any) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """One JSON text per value: sorted keys, no spaces, shortest floats, non-ASCII kept."""
-    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    """One JSON text per value, by the JSON Canonicalization Scheme (RFC 8785).
+
+    Keys are sorted by UTF-16 code units, numbers are written as ECMAScript writes them, strings are escaped only where
+    they must be. Raises ValueError for a whole number that a double does not hold and for half a surrogate pair.
+    """
+    return _emit(plain(value))
+
+
+def _emit(value: Any) -> str:
+    if isinstance(value, str):
+        if not value.isascii():
+            value.encode()  # half a surrogate pair raises here
+        return encode_basestring(value)
+    if isinstance(value, dict):
+        keys = sorted(value) if all(map(str.isascii, value)) else sorted(value, key=lambda k: k.encode("utf-16-be"))
+        return "{" + ",".join(f"{_emit(k)}:{_emit(value[k])}" for k in keys) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_emit, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return _whole(value) if isinstance(value, int) else _number(value)
+
+
+def _whole(value: int) -> str:
+    if abs(value) < EVERY_WHOLE:
+        return str(value)
+    text = _number(float(value)) if abs(value) < 1 << 1023 else ""
+    if text != str(value) and (not text or float(value) != value):
+        raise ValueError(f"{value} is more than a JSON number holds exactly; write it as text")
+    return text
+
+
+def _number(value: float) -> str:
+    """The shortest digits that read back as the same double, with an exponent below 1e-6 and from 1e21 on."""
+    text = repr(value)
+    if "e" not in text:
+        return text.removesuffix(".0") if value else "0"
+    mantissa, _, power = text.partition("e")
+    sign, digits = ("-" if value < 0 else ""), mantissa.lstrip("-").replace(".", "")
+    point = int(power) + 1  # digits before the decimal point
+    if len(digits) <= point <= 21:
+        return sign + digits.ljust(point, "0")
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    fraction = f".{digits[1:]}" if digits[1:] else ""
+    return f"{sign}{digits[0]}{fraction}e{point - 1:+d}"
 
 
 def content_hash(value: Any) -> str:

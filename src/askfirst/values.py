@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-9  # two totals of scores that differ by no more are the same
+# What a statistical statement is about: these very items, new ones like them, new clusters of them (users, templates),
+# or new training seeds.
+Target = Literal["fixed_items", "new_items", "new_clusters", "new_seeds"]
 
 
 class FrozenMap(Mapping[str, Any]):

@@ -13,7 +13,7 @@ from askfirst.errors import EnvironmentFault
 from askfirst.measures import measured, measures, of_group
 from askfirst.report.measuring import tables
 from askfirst.runfolder import RunFolder
-from askfirst.stats import clustered
+from askfirst.stats import ratios
 from askfirst.store import read_as, write_json
 from askfirst.values import EvalRecord, FrozenMap, ItemOutcome, Measure, Tally
 
@@ -38,7 +38,7 @@ def test_ratios_of_sums_by_group() -> None:
     assert whole["size"].value == 5.0
     assert blue["size"] == Measure("size", "kind=blue", 3.0, None, None, 1, 1)
     y, x = np.array([[2.0], [0.0]]), np.array([[3.0], [4.0]])
-    bounds = clustered.interval(y, x, 3)
+    bounds = ratios.interval(y, x, 3)
     assert (whole["hit"].lower, whole["hit"].upper) == (bounds.lower, bounds.upper)
 
 

@@ -1,5 +1,7 @@
+import json
 import os
 import re
+import struct
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -60,6 +62,55 @@ def test_unknown_types_have_no_place_in_a_record(value):
 def test_the_canonical_text_is_fixed():
     assert store.canonical({"b": (1, 0.1, True), "a": "é", "c": {}}) == '{"a":"é","b":[1,0.1,true],"c":{}}'
     assert store.content_hash({"a": 1}) == "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862"
+
+
+# From RFC 8785, appendix B: the bits of a double and its text.
+DOUBLES = """
+0000000000000000 0
+8000000000000000 0
+0000000000000001 5e-324
+8000000000000001 -5e-324
+7fefffffffffffff 1.7976931348623157e+308
+4340000000000000 9007199254740992
+c340000000000000 -9007199254740992
+4430000000000000 295147905179352830000
+44b52d02c7e14af5 9.999999999999997e+22
+44b52d02c7e14af6 1e+23
+44b52d02c7e14af7 1.0000000000000001e+23
+444b1ae4d6e2ef4e 999999999999999700000
+444b1ae4d6e2ef4f 999999999999999900000
+444b1ae4d6e2ef50 1e+21
+3eb0c6f7a0b5ed8c 9.999999999999997e-7
+3eb0c6f7a0b5ed8d 0.000001
+41b3de4355555553 333333333.3333332
+41b3de4355555554 333333333.33333325
+41b3de4355555555 333333333.3333333
+becbf647612f3696 -0.0000033333333333333333
+43143ff3c1cb0959 1424953923781206.2
+"""
+
+
+@pytest.mark.parametrize("line", DOUBLES.split("\n")[1:-1])
+def test_numbers_are_written_as_rfc_8785_says(line):
+    bits, text = line.split()
+    (value,) = struct.unpack(">d", bytes.fromhex(bits))
+    assert store.canonical(value) == text
+    assert store.canonical(json.loads(text)) == text  # what was read back is written the same
+
+
+def test_numbers_of_either_type_have_one_text():
+    assert store.canonical([1, 1.0, -0.0, 1e-5, 4e-05]) == "[1,1,0,0.00001,0.00004]"
+    for value in (2**53 + 1, -(2**64) - 1, 10**400):
+        with pytest.raises(ValueError, match="write it as text"):
+            store.canonical({"a": value})
+
+
+def test_keys_and_strings_are_written_as_rfc_8785_says():
+    keys = {"\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\U0001f600": 5, "\u0080": 6, "\u00f6": 7}
+    assert store.canonical(keys) == '{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\U0001f600":5,"\ufb33":3}'
+    assert store.canonical("\u20ac$\x0f\nA'B\"\\/\x7f\b\t") == '"\u20ac$\\u000f\\nA\'B\\"\\\\/\x7f\\b\\t"'
+    with pytest.raises(ValueError, match="surrogates"):
+        store.canonical({"a": "\ud800"})
 
 
 def test_seeds_are_the_same_everywhere():

@@ -19,6 +19,8 @@ servers = typer.Typer(no_args_is_help=True, help="Serve to other programs.")
 app.add_typer(servers, name="serve")
 exports = typer.Typer(no_args_is_help=True, help="Write environments and rewards for other programs.")
 app.add_typer(exports, name="export")
+news = typer.Typer(no_args_is_help=True, help="Write a file to begin with.")
+app.add_typer(news, name="new")
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan in TOML or JSON.")]
 Set = Annotated[
@@ -62,11 +64,56 @@ def deviate(
 
 
 @app.command(name="plan")
-def show_plan(plan: PlanFile, sets: Set = None, as_json: Json = False) -> None:
-    """Say what a plan will do, whether its rules can decide, and check every name in it. Starts nothing."""
-    from askfirst.cli import running
+def show_plan(
+    plan: PlanFile,
+    sets: Set = None,
+    hardware: Annotated[
+        Path | None, typer.Option(help="Also what it takes on a machine that is not here: rates and memory in TOML.")
+    ] = None,
+    evidence: Annotated[
+        Path | None, typer.Option(help="Judge a registered experiment (JSON) from this evidence file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a plan will do, its cost, whether its rules can decide, and check every name. Starts nothing.
 
-    running.describe(plan, tuple(sets or ()), as_json=as_json)
+    Also reads experiments registered in the published JSON format. Exit 1 when the plan cannot decide or may not start.
+    """
+    from askfirst.cli import planning
+
+    planning.describe(plan, tuple(sets or ()), hardware, evidence, as_json=as_json)
+
+
+@news.command(name="plan")
+def new_plan(out: Annotated[Path, typer.Option(help="File to write.")] = Path("plan.toml")) -> None:
+    """Write a commented plan that validates, with a sealed split of its own."""
+    from askfirst.cli import planning
+
+    planning.new(out)
+
+
+@app.command()
+def freeze(
+    plan: PlanFile,
+    sets: Set = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; by default NAME.lock.json beside the plan.")] = None,
+) -> None:
+    """Write the resolved plan with its hash and those of its plugins. Changed afterwards, it does not run."""
+    from askfirst.cli import planning
+
+    planning.freeze(plan, tuple(sets or ()), out)
+
+
+@app.command()
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A plan.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another plan.")],
+    as_json: Json = False,
+) -> None:
+    """Say in which fields two resolved plans differ. Exit 1 when they do."""
+    from askfirst.cli import planning
+
+    planning.diff(first, second, as_json=as_json)
 
 
 @app.command(name="eval")

@@ -1,22 +1,18 @@
-"""`askfirst run` and `askfirst plan`."""
+"""`askfirst run` and `askfirst deviate`."""
 
 from __future__ import annotations
 
 import getpass
-import json
 import signal
 from collections.abc import Callable
 from pathlib import Path
 
 from askfirst import plan as plans
-from askfirst import plugins
 from askfirst.cli.places import secret_places
 from askfirst.cli.render import Human, json_listener
 from askfirst.deviation import Reason
 from askfirst.errors import GateFailed, InputError, Interrupted
-from askfirst.plan import Plan
 from askfirst.runfolder import RunFolder
-from askfirst.values import GateStatus
 
 
 def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool, as_json: bool, jobs: int = 1) -> None:
@@ -92,53 +88,3 @@ def stop_on_interrupt() -> Callable[[], bool]:
 
     signal.signal(signal.SIGINT, note)
     return lambda: bool(pressed)
-
-
-def describe(plan_file: Path, overrides: tuple[str, ...], *, as_json: bool) -> None:
-    """Print what a plan will do and whether it can decide."""
-    from askfirst import gates
-    from askfirst.monitors import set_by_plan
-
-    plan = plans.load(plan_file, overrides)
-    check_names(plan)
-    decidable = gates.decidability(plan)
-    if as_json:
-        print(
-            json.dumps(
-                {
-                    "plan_sha256": plans.plan_hash(plan),
-                    "plan": plan.model_dump(mode="json"),
-                    "power": decidable.measured,
-                }
-            )
-        )
-        return
-    human, items = Human(plan), plan.evaluation
-    human.line("plan", plans.one_line(plan))
-    human.line(
-        "",
-        f"{rollouts_of(plan):,} rollouts; {items.dev_items} dev and {items.sealed_items} sealed items",
-    )
-    human.line("watch", f"{len(plan.monitor)} monitors; set here: {set_by_plan(plan.monitor) or 'none'}")
-    human.line("decide", decidable.reason)
-    human.line("hash", plans.plan_hash(plan))
-    if decidable.status is GateStatus.FAILED:
-        raise SystemExit(1)
-
-
-def check_names(plan: Plan) -> None:
-    """Resolve every plugin name of a plan. Raises PluginError."""
-    from askfirst.contracts.reported import beside
-
-    train = plan.train
-    named = [("envs", plan.env.name), ("backends", plan.model.backend)]
-    named += [("advantages", train.advantage), ("losses", train.loss)]
-    named += [("rewards", name) for name in (plan.reward.name, *beside(plan))]
-    for kind, name in named:
-        plugins.load(kind, name)
-
-
-def rollouts_of(plan: Plan) -> int:
-    """How many rollouts the plan samples in training."""
-    per = [plans.arm_plan(plan, a.name).train for a in plan.arm]
-    return len(plan.matrix.seeds) * sum(t.steps * t.scenarios_per_step * t.group_size for t in per)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from math import floor
+
 from scipy.special import bdtrc, betaincinv
 
 from askfirst.stats._counts import Sided, check_counts, tails
-from askfirst.values import Interval
+from askfirst.values import TOLERANCE, Interval, Target
+
+TARGETS: tuple[Target, ...] = ("new_items",)  # identical, independent items
 
 
 def interval(successes: int, n: int, alpha: float = 0.05, sided: Sided = "two") -> Interval:
@@ -53,6 +57,17 @@ def power(n: int, rate: float, threshold: float, alpha: float = 0.05, sided: Sid
     if least is None:
         return 0.0
     return float(bdtrc(least - 1, n, rate)) if least > 0 else 1.0
+
+
+def plain_power(n: int, rate: float, threshold: float) -> float:
+    """The exact probability that the plain share of n items is above the threshold: what a rule without a bound lets
+    through, also by luck. Raises as `power`.
+    """
+    check_counts(n)
+    _check_threshold(threshold, "lower")
+    if not 0 <= rate <= 1:
+        raise ValueError(f"rate must be in [0, 1], found {rate}")
+    return float(bdtrc(floor(n * threshold + TOLERANCE), n, rate)) if threshold < 1 else 0.0
 
 
 def minimum_effect(

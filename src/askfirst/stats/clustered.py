@@ -1,78 +1,70 @@
-"""Bounds on a ratio of sums whose items come in clusters: the clusters are the independent units.
-
-With sums y_g and x_g of cluster g, the estimate is R = Σy/Σx and its variance, by linearisation (Cochran 1977,
-chapter 6), is
-
-    v = G/(G-1) Σ ((y_g - R x_g) / Σx)²
-
-Of several ratios the mean is taken, and the terms of a cluster likewise. A share has the bounds of Korn and Graubard
-(1998, Survey Methodology 24:193): those of Clopper and Pearson with the effective number of items R(1-R)/v, adjusted by
-(t_{n-1}/t_{G-1})² and at most n. Where all clusters are at 0 or 1, it is the number of clusters. What is no share has
-R ± t_{G-1} √v.
-"""
+"""Standard errors of a mean with dependent items (Miller 2024, arXiv 2411.00640), and the interval they give."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+from math import sqrt
+from statistics import NormalDist
+from typing import Literal
+
 import numpy as np
-from scipy.special import betaincinv, stdtrit
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 
-from askfirst.values import Floats, Interval
+from askfirst.stats._bounded import checked, grouped, item_means
+from askfirst.values import Interval, Target
 
-TINY = 1e-24  # of a variance: all clusters are alike
-
-
-def estimate(numerators: Floats, denominators: Floats) -> float:
-    """The mean of the ratios of sums; arrays have shape (G, k) for k ratios. Raises ValueError for no denominator."""
-    totals = denominators.sum(axis=0)
-    if not len(totals) or np.any(totals <= 0):
-        raise ValueError("nothing to divide by: a ratio of nothing has no meaning")
-    return float(np.mean(numerators.sum(axis=0) / totals))
+TARGETS: tuple[Target, ...] = ("new_items", "new_clusters")
+LEAST = 20  # clusters; with few of them the error can come out far too small
 
 
-def alike(numerators: Floats, denominators: Floats) -> bool:
-    """Whether all clusters are alike, so that they do not tell how others would differ; arrays as in `estimate`."""
-    return _variance(numerators, denominators) <= TINY
+def standard_error(values: ArrayLike, clusters: Sequence[Hashable] = (), *, correction: bool = False) -> float:
+    """√(Σ_c (Σ_{i∈c} (s_i − mean))²) / n over clusters; without clusters every item is its own.
 
-
-def interval(numerators: Floats, denominators: Floats, items: int, share: bool = True, alpha: float = 0.05) -> Interval:
-    """Two-sided bounds on the mean of ratios of sums, a row for each cluster.
-
-    `items` is the number of items that the clusters hold together; `share` says that the ratio is of a part and its
-    whole. Raises ValueError for fewer than two clusters, fewer items than clusters, numbers that are not finite, an
-    alpha out of range, no denominator, and where all clusters are alike in what is no share.
+    With `correction`, times √(g/(g − 1)) for g clusters. Raises ValueError for missing values or fewer than two units.
     """
-    y, x = np.atleast_2d(numerators), np.atleast_2d(denominators)
-    count = len(y)
-    if count < 2 or items < count:
-        raise ValueError(f"bounds need two clusters or more and an item in each, found {count} and {items} items")
-    if y.shape != x.shape or not (np.isfinite(y).all() and np.isfinite(x).all()) or not 0 < alpha < 1:
-        raise ValueError("numerators, denominators or alpha are out of range")
-    mean, variance = estimate(y, x), _variance(y, x)
-    if share:
-        return _of_share(mean, variance, (items, count), alpha)
-    if variance <= TINY:
-        raise ValueError("all clusters are alike in what is no share: they give no bounds")
-    reach = -float(stdtrit(count - 1, alpha / 2)) * variance**0.5
-    return Interval(mean, mean - reach, mean + reach, alpha, "clustered")
+    found = item_means(checked(values, least=2))
+    sums = grouped(found - found.mean(), clusters or range(len(found)))[0]
+    if len(sums) < 2:
+        raise ValueError("an error between clusters needs two or more of them")
+    factor = len(sums) / (len(sums) - 1) if correction else 1.0
+    return sqrt(factor * float(np.square(sums).sum())) / len(found)
 
 
-def _variance(y: Floats, x: Floats) -> float:
-    totals, count = x.sum(axis=0), len(y)
-    terms = ((y - y.sum(axis=0) / totals * x) / totals).mean(axis=1)
-    return count / (count - 1) * float(terms @ terms)
+def interval(
+    values: ArrayLike,
+    alpha: float = 0.05,
+    *,
+    clusters: Sequence[Hashable] = (),
+    distribution: Literal["t", "z"] = "t",
+    least: int = LEAST,
+) -> Interval:
+    """Bounds on the mean of values, shape (items,) or (items, trials), by the corrected clustered error.
+
+    By t with one degree of freedom less than there are clusters, or by the normal distribution. Raises ValueError for
+    fewer than `least` clusters and for values that are all the same.
+    """
+    found = item_means(checked(values, least=2))
+    units = len(set(clusters)) if clusters else len(found)
+    if units < least or not 0 < alpha < 1:
+        raise ValueError(f"{least} or more clusters are needed, found {units}; alpha must be in (0, 1), found {alpha}")
+    error = standard_error(found, clusters, correction=True)
+    if error == 0:
+        raise ValueError("all units are the same: their spread says nothing of others")
+    tail = 1 - alpha / 2
+    reach = error * (float(stdtrit(units - 1, tail)) if distribution == "t" else NormalDist().inv_cdf(tail))
+    mean = float(found.mean())
+    return Interval(mean, mean - reach, mean + reach, alpha, f"clustered ({distribution}, {units} units)")
 
 
-def _of_share(mean: float, variance: float, sizes: tuple[int, int], alpha: float) -> Interval:
-    if not -1e-12 <= mean <= 1 + 1e-12:
-        raise ValueError(f"a share is between 0 and 1, found {mean}")
-    items, count = sizes
-    mean = min(1.0, max(0.0, mean))
-    if variance > TINY:
-        degrees = float(stdtrit(items - 1, alpha / 2) / stdtrit(count - 1, alpha / 2))
-        size = min(float(items), mean * (1 - mean) / variance * degrees**2)
-    else:
-        size = float(count if mean in (0.0, 1.0) else items)
-    hits = size * mean
-    lower = float(betaincinv(hits, size - hits + 1, alpha / 2)) if hits > 0 else 0.0
-    upper = float(betaincinv(hits + 1, size - hits, 1 - alpha / 2)) if hits < size else 1.0
-    return Interval(mean, min(lower, mean), max(upper, mean), alpha, "clustered share")
+def items_for_power(
+    effect: float, between: float, within: Sequence[tuple[float, int]], alpha: float = 0.05, wanted: float = 0.8
+) -> float:
+    """About how many items show a paired difference: (z_{α/2} + z_β)²(ω² + Σ σ²/K) / δ².
+
+    `between` is ω², the variance of the items' true differences; `within` has σ² and the trials K of each model.
+    """
+    if effect == 0 or between < 0 or any(variance < 0 or trials < 1 for variance, trials in within):
+        raise ValueError(f"not a design: effect {effect}, variances {between}, {list(within)}")
+    sides = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(wanted)
+    return sides**2 * (between + sum(variance / trials for variance, trials in within)) / effect**2

@@ -8,7 +8,9 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from askfirst.stats._counts import Sided, check_counts, tails
-from askfirst.values import Floats, Interval
+from askfirst.values import Floats, Interval, Target
+
+TARGETS: tuple[Target, ...] = ("new_items",)  # the pairs are draws of one population
 
 
 def interval(wins: int, losses: int, n: int, alpha: float = 0.05, sided: Sided = "two") -> Interval:

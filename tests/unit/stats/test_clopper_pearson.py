@@ -52,6 +52,16 @@ def test_successes_needed_above_22_percent(n: int, one: int, two: int) -> None:
     assert (method.needed(n, 0.22), method.needed(n, 0.22, sided="two")) == (one, two)
 
 
+@pytest.mark.parametrize(
+    ("n", "count", "chance"), [(20, 5, 0.458), (40, 9, 0.531), (100, 23, 0.443), (115, 26, 0.474), (130, 29, 0.501)]
+)
+def test_a_share_above_22_percent_is_luck_half_of_the_time(n: int, count: int, chance: float) -> None:
+    assert method.plain_power(n, 0.22, 0.22) == pytest.approx(chance, abs=5e-4)
+    assert method.plain_power(n, 0.22, 0.22) == pytest.approx(binom.sf(count - 1, n, 0.22), rel=1e-12)
+    assert method.plain_power(4, 0.5, 0.25) == pytest.approx(11 / 16)  # above a quarter, not at it
+    assert method.plain_power(4, 0.5, 1.0) == 0.0
+
+
 def test_needed_is_none_where_the_best_outcome_does_not_do() -> None:
     assert method.needed(1, 0.22) is None
     assert method.needed(2, 0.22) == 2  # 0.05^(1/2) = .2236

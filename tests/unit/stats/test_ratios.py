@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from askfirst.contracts import stats as contract
-from askfirst.stats import clopper_pearson, clustered
+from askfirst.stats import clopper_pearson, ratios
 from askfirst.store import generator
 from askfirst.values import Floats, Interval
 
@@ -18,7 +18,7 @@ def column(*values: float) -> Floats:
 
 def test_clusters_of_one_size_are_means_with_student_bounds() -> None:
     sums = (2.0, -1.0, 4.5, 3.0, 0.5)
-    found = clustered.interval(column(*sums), column(*[4.0] * 5), 20, share=False)
+    found = ratios.interval(column(*sums), column(*[4.0] * 5), 20, share=False)
     means = np.array(sums) / 4
     reference = stats.t.interval(0.95, 4, loc=means.mean(), scale=stats.sem(means))
     assert found.estimate == pytest.approx(means.mean())
@@ -33,7 +33,7 @@ def test_a_share_has_the_bounds_of_korn_and_graubard() -> None:
     for y, x in zip(hits, sizes, strict=True):
         variance += clusters / (clusters - 1) * ((y - p * x) / n) ** 2
     size = min(n, p * (1 - p) / variance * (stats.t.ppf(0.975, n - 1) / stats.t.ppf(0.975, clusters - 1)) ** 2)
-    found = clustered.interval(column(*hits), column(*sizes), n)
+    found = ratios.interval(column(*hits), column(*sizes), n)
     assert size < n
     assert found.lower == pytest.approx(stats.beta.ppf(0.025, size * p, size - size * p + 1))
     assert found.upper == pytest.approx(stats.beta.ppf(0.975, size * p + 1, size - size * p))
@@ -41,7 +41,7 @@ def test_a_share_has_the_bounds_of_korn_and_graubard() -> None:
 
 def test_a_mean_of_two_ratios() -> None:
     y, x = np.array([[1.0, 3.0], [2.0, 1.0], [0.0, 2.0]]), np.array([[2.0, 4.0], [2.0, 2.0], [4.0, 2.0]])
-    found = clustered.interval(y, x, 12, share=False)
+    found = ratios.interval(y, x, 12, share=False)
     first, second = 3 / 8, 6 / 8
     terms = [
         ((a - first * c) / 8 + (b - second * d) / 8) / 2 for (a, b), (c, d) in zip(y.tolist(), x.tolist(), strict=True)
@@ -54,16 +54,16 @@ def test_a_mean_of_two_ratios() -> None:
 @pytest.mark.parametrize("all_right", [True, False])
 def test_clusters_that_are_alike_count_once_each(all_right: bool) -> None:
     sizes = column(*[10.0] * 7)
-    found = clustered.interval(sizes * all_right, sizes, 70)
+    found = ratios.interval(sizes * all_right, sizes, 70)
     exact = clopper_pearson.interval(7 * all_right, 7)
     assert (found.lower, found.upper) == (pytest.approx(exact.lower), pytest.approx(exact.upper))
-    assert clustered.alike(sizes * all_right, sizes)
-    assert not clustered.alike(column(1, 2, 1, 1, 1, 1, 1), sizes)
+    assert ratios.alike(sizes * all_right, sizes)
+    assert not ratios.alike(column(1, 2, 1, 1, 1, 1, 1), sizes)
 
 
 def test_the_simplest_share_is_the_exact_one() -> None:
     """Alike clusters with a rate between 0 and 1 show no more than their items would by themselves."""
-    found = clustered.interval(column(*[5.0] * 6), column(*[10.0] * 6), 60)
+    found = ratios.interval(column(*[5.0] * 6), column(*[10.0] * 6), 60)
     exact = clopper_pearson.interval(30, 60)
     assert (found.lower, found.upper) == (pytest.approx(exact.lower), pytest.approx(exact.upper))
 
@@ -83,7 +83,7 @@ def test_the_simplest_share_is_the_exact_one() -> None:
 )
 def test_refused(y: Floats, x: Floats, items: int, share: bool, alpha: float) -> None:
     with pytest.raises(ValueError, match=r"."):
-        clustered.interval(y, x, items, share, alpha)
+        ratios.interval(y, x, items, share, alpha)
 
 
 def drawn(rng: np.random.Generator, share: bool) -> Interval:
@@ -91,10 +91,10 @@ def drawn(rng: np.random.Generator, share: bool) -> Interval:
     sizes = rng.integers(3, 13, 25)
     if share:
         hits = rng.binomial(sizes, rng.beta(1.5, 3.5, 25))
-        return clustered.interval(column(*hits), column(*sizes), int(sizes.sum()))
+        return ratios.interval(column(*hits), column(*sizes), int(sizes.sum()))
     means = 0.3 + rng.normal(0, 1, 25)
     sums = [float(rng.normal(mean, 1, size).sum()) for mean, size in zip(means, sizes, strict=True)]
-    return clustered.interval(column(*sums), column(*sizes), int(sizes.sum()), share=False)
+    return ratios.interval(column(*sums), column(*sizes), int(sizes.sum()), share=False)
 
 
 @pytest.mark.parametrize("share", [True, False])

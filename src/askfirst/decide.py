@@ -11,6 +11,8 @@ from askfirst.sections import RuleSection
 from askfirst.stats import clopper_pearson, tango
 from askfirst.values import EvalRecord, RuleResult, Verdict
 
+REUSED = "reused_holdout"
+
 
 def verdict(plan: Plan, treated: EvalRecord, base: EvalRecord, openings: int) -> Verdict:
     """SHIP when every rule holds; DISCARD when one is refuted; INCONCLUSIVE when one is left open.
@@ -27,9 +29,10 @@ def verdict(plan: Plan, treated: EvalRecord, base: EvalRecord, openings: int) ->
         decision = "DISCARD" if any(refuted) else "INCONCLUSIVE"
         reason = "; ".join(r.reason for r in results if not r.holds)
     limits = "one selected checkpoint on these sealed items; says nothing about other training runs"
-    if openings != 1:
-        limits = f"reused_holdout: the sealed split was opened {openings} times; " + limits
-    return Verdict(1, decision, results, reason, limits)
+    holdout = "opened_once" if openings == 1 else REUSED
+    if holdout == REUSED:
+        limits = f"{REUSED}: the sealed split was opened {openings} times; " + limits
+    return Verdict(1, decision, results, reason, limits, holdout)
 
 
 def _apply(

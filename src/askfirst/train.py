@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from askfirst.batches import draw_scenarios
+from askfirst.canary import require_none
 from askfirst.errors import EnvironmentFault, GateFailed, Interrupted
 from askfirst.evaluate import Label, evaluate
 from askfirst.events import Event, Listener
@@ -105,6 +106,8 @@ def one_step(job: Job, policy: Policy, method: Method, step: int) -> tuple[Batch
     batch = rollouts(job.stage, policy, job.scorer.at_step(step), scenarios, draw)
     if not batch.groups:
         raise batch.faults[0]
+    said = {m.content for group in batch.groups for r in group.rollouts for m in r.trajectory.messages}
+    require_none(said, f"{job.name} step {step + 1}")
     optimiser = train.optimiser
     lr = learning_rate(train.lr, step, train.steps, optimiser.schedule, optimiser.warmup_steps)
     update = learn(policy, batch, method, lr)

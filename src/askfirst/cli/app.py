@@ -172,6 +172,31 @@ def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run
     print(write_report(run_folder))
 
 
+@app.command()
+def sign(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run folder.")],
+    key: Annotated[Path, typer.Option(help="File of an ed25519 private key (PEM).")],
+    new: Annotated[bool, typer.Option("--new-key", help="Make the key first, its public half beside it.")] = False,
+) -> None:
+    """Sign a finished run: an in-toto statement about its ledger in a DSSE envelope. Needs the extra `sign`."""
+    from askfirst.cli import proving
+
+    proving.sign(run_folder, key, new=new)
+
+
+@app.command()
+def verify(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    head: Annotated[str | None, typer.Option(help="The ledger's head, or its beginning, as somebody kept it.")] = None,
+    key: Annotated[Path | None, typer.Option(help="The public key (PEM) that the run should be signed with.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find any edit of any file of a finished run. Exit 1 when something is not as the ledger says."""
+    from askfirst.cli import proving
+
+    proving.verify(run_folder, head, key, as_json=as_json)
+
+
 @models.command(name="list")
 def list_models(as_json: Json = False) -> None:
     """The model names that need no hub, and whether they are here."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from askfirst import reading
+from askfirst import ledger, reading
 from askfirst.errors import InputError
 from askfirst.report.plots import curves
 from askfirst.report.watching import series, warnings
@@ -26,6 +26,7 @@ def write_report(folder: Path) -> Path:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     write_text(run.report, environment.from_string(source).render(**contents(run)))
+    ledger.written(run, run.report)
     return run.report
 
 

@@ -173,6 +173,23 @@ def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run
 
 
 @app.command()
+def audit(
+    train: Annotated[Path, typer.Argument(metavar="TRAIN.jsonl", help="What is trained on, one JSON object a line.")],
+    evaluation: Annotated[Path, typer.Argument(metavar="EVAL.jsonl", help="What is evaluated on.")],
+    embedder: Annotated[Path | None, typer.Option(help="Folder of a sentence model, such as all-MiniLM-L6-v2.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find evaluation items that training has: by text, by likeness, by what they are about. Exit 1 where there are any.
+
+    A line has a text (text, instruction, request, prompt, question, input or messages) and may have id, template,
+    values, identifiers (fields that end in _id) and gold actions.
+    """
+    from askfirst.cli import auditing
+
+    auditing.audit(train, evaluation, embedder, as_json=as_json)
+
+
+@app.command()
 def sign(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run folder.")],
     key: Annotated[Path, typer.Option(help="File of an ed25519 private key (PEM).")],

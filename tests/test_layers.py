@@ -52,6 +52,7 @@ LEVELS: dict[str, float] = {
     "redteam": 4.5,
     "mutation": 4.5,
     "gates": 5,
+    "ship": 5,
     "warmstart": 5,
     "watch": 5.5,
     "train": 6,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from askfirst import ledger
 from askfirst.errors import InputError, StorageFault
 from askfirst.runfolder import RunFolder
-from askfirst.store import canonical, read_json, write_bytes, write_json
+from askfirst.store import canonical, pretty, read_json, write_bytes, write_json
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -117,8 +117,7 @@ def check(run: RunFolder, key_file: Path | None) -> tuple[str | None, list[ledge
         return wrong("is not an envelope of a signature over a run")
     except InvalidSignature:
         return wrong("the signature does not hold")
-    text = json.dumps(whole, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
-    if run.attestation.read_bytes() != text.encode():
+    if run.attestation.read_bytes() != pretty(whole).encode():
         return wrong("is not written as it was")
     findings = []
     if key_file is not None and _public(key_file) != name:

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from askfirst.errors import InputError
+from askfirst.errors import InputError, RewardFault
 from askfirst.evaluate import Label, Opening, grade, open_sealed, predict, read_predictions, record_predictions
 from askfirst.events import Event, Listener
 from askfirst.metrics import summary
 from askfirst.plan import Plan, arm_plan
+from askfirst.rollout import Scorer
 from askfirst.runfolder import RunFolder
 from askfirst.selection import Selected
+from askfirst.ship import COMPARED
 from askfirst.store import read_as, write_json, write_lines
 from askfirst.values import EvalRecord, FrozenMap
 from askfirst.variants import Run, open_policy, scorer
@@ -72,10 +74,23 @@ def _evaluate(job: Run, chosen: Selected, secret: str, paths: tuple[Path, Path])
     judge = scorer(plan)
     labels = Label(plan.model.name, "base", "sealed"), Label(plan.model.name, name, "sealed", chosen.step)
     base, treated = (grade(job.stage, judge, opening, *each) for each in zip(said, labels, strict=True))
+    compare(job, opening, said, labels)
     # The selected one last: its record says that the opening was used.
     write_json(paths[0], base)
     write_json(paths[1], probed(job.stage, treated, opening.scenarios, judge))
     return opening.number
+
+
+def compare(job: Run, opening: Opening, said: tuple[Path, Path], labels: tuple[Label, Label]) -> None:
+    """The same predictions under the published scorers, where these can judge the environment; no rule of the plan
+    depends on them."""
+    for name in COMPARED:
+        try:
+            records = [grade(job.stage, Scorer.named(name), opening, *each) for each in zip(said, labels, strict=True)]
+        except RewardFault:  # it is for another protocol
+            continue
+        write_json(job.folder.base_evaluation(f"sealed-{name}"), records[0])
+        write_json(job.folder.selected_evaluation(f"sealed-{name}"), records[1])
 
 
 def _is_of(path: Path, opening: Opening, checkpoint: str) -> bool:

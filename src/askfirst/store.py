@@ -103,9 +103,14 @@ def write_bytes(path: Path, body: bytes) -> None:
         raise _storage(path, error) from error
 
 
+def pretty(value: Any) -> str:
+    """A record as indented JSON with sorted keys, for files."""
+    return json.dumps(plain(value), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def write_json(path: Path, value: Any) -> None:
-    """A record as indented JSON with sorted keys."""
-    write_text(path, json.dumps(plain(value), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    """Write a record as `pretty` has it."""
+    write_text(path, pretty(value))
 
 
 def append_line(path: Path, value: Any) -> None:

@@ -179,7 +179,7 @@ def audit(
     embedder: Annotated[Path | None, typer.Option(help="Folder of a sentence model, such as all-MiniLM-L6-v2.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Find evaluation items that training has: by text, by likeness, by what they are about. Exit 1 where there are any.
+    """Find evaluation items that training has: by text, likeness or what they are about. Exit 1 where there are any.
 
     A line has a text (text, instruction, request, prompt, question, input or messages) and may have id, template,
     values, identifiers (fields that end in _id) and gold actions.
@@ -187,6 +187,17 @@ def audit(
     from askfirst.cli import auditing
 
     auditing.audit(train, evaluation, embedder, as_json=as_json)
+
+
+@app.command()
+def ship(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run folder.")],
+    as_json: Json = False,
+) -> None:
+    """Hold a finished run against the five ship rules. Exit 0 for SHIP; 1 for DISCARD, with the adapter moved aside."""
+    from askfirst.cli import proving
+
+    proving.ship(run_folder, as_json=as_json)
 
 
 @app.command()

@@ -17,6 +17,24 @@ LIMITS = (
 )
 
 
+def ship(folder: Path, *, as_json: bool) -> None:
+    """Apply the ship rules, print them, and exit 1 where one does not hold."""
+    from askfirst.report.page import write_report
+    from askfirst.ship import ship as apply
+
+    record = apply(RunFolder(folder))
+    write_report(folder)
+    if as_json:
+        print(json.dumps(plain(record), ensure_ascii=False))
+    else:
+        for number, rule in enumerate(record.rules, start=1):
+            print(f"{'yes' if rule.holds else 'no':<9} {number}. {rule.name}: {rule.reason}")
+        stamp = f" · {record.holdout}" if record.holdout != "opened_once" else ""
+        print(f"{record.decision:<9} {record.checkpoint}{f' → {record.moved}' if record.moved else ''}{stamp}")
+    if record.decision != "SHIP":
+        raise SystemExit(1)
+
+
 def sign(folder: Path, key: Path, *, new: bool) -> None:
     """Sign a finished run with an ed25519 key, made first where that is wanted."""
     from askfirst import attestation

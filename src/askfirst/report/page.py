@@ -42,6 +42,7 @@ def contents(run: RunFolder) -> dict[str, Any]:
         "looks": sum(len(v["checkpoints"]) for v in variants),
         "plan_sha256": lock["plan_sha256"],
         "verdict": _optional(run.verdict),
+        "ship": _optional(run.ship),
         "gates": (_optional(run.gates) or {"results": []})["results"],
         "summary": _optional(run.summary),
         "selected": _optional(run.selected),

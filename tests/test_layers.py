@@ -53,6 +53,8 @@ LEVELS: dict[str, float] = {
     "mutation": 4.5,
     "gates": 5,
     "ship": 5,
+    "preflight": 5,
+    "starts": 5,
     "warmstart": 5,
     "watch": 5.5,
     "train": 6,

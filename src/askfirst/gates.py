@@ -19,16 +19,19 @@ from askfirst.contracts.rewards import self_test
 from askfirst.contracts.selftest import SelfTestReport
 from askfirst.decide import power
 from askfirst.errors import GateFailed
+from askfirst.metrics import share
 from askfirst.plan import Plan, arm_plan
 from askfirst.policy import Policy, StepSettings, UpdateResult
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.sections import KlSection
+from askfirst.stats import clopper_pearson, tango
 from askfirst.steps import Method, Objective
 from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
 
 AUDITED_TRAIN = 4000
 HABITS_SEEN = 60  # scenarios
 POWER_WANTED = 0.8
+CHANGING = (0.1, 0.3, 0.6, 1.0)  # shares of items that pass before or after, but not both
 GIB = 2**30
 
 
@@ -104,6 +107,30 @@ def decidability(plan: Plan) -> GateResult:
     if lowest < POWER_WANTED:
         reason += f", wanted {POWER_WANTED}: more sealed items or a larger effect"
     return _result("decidability", lowest >= POWER_WANTED, round(lowest, 4), POWER_WANTED, reason)
+
+
+def false_positives(plan: Plan, dev: Sequence[Scenario]) -> GateResult:
+    """An experiment in which nothing is better or worse than it may be ships with a probability of at most α (A/A).
+
+    Exact, for every rule at the edge of what it must not show: the true rate is the bound; or the true difference is
+    minus the margin, for several shares of items that change at all. Items are counted as the dev split has them.
+    """
+    alpha, errors = plan.decision.alpha, dict[str, float]()
+    for metric, rule in plan.ship.items():
+        items = round(share(metric, [s.stratum for s in dev]) * plan.evaluation.sealed_items)
+        if not items:
+            continue
+        if rule.above is not None:
+            errors[metric] = clopper_pearson.power(items, rule.above, rule.above, alpha=alpha, sided="two")
+        elif rule.margin is not None:
+            margin = rule.margin
+            designs = [((c - margin) / 2, (c + margin) / 2) for c in CHANGING if c >= margin]
+            errors[metric] = max(tango.power(items, win, loss, -margin, alpha) for win, loss in designs)
+    if not errors:
+        return GateResult("A/A", GateStatus.UNVERIFIED, "", alpha, "no rule of the plan has items on this environment")
+    worst = max(errors, key=lambda metric: errors[metric])
+    reason = f"wrongly yes with at most {errors[worst]:.3f} ({worst}), α is {alpha}"
+    return _result("A/A", errors[worst] <= alpha, round(errors[worst], 6), alpha, reason)
 
 
 @dataclass(frozen=True, slots=True)

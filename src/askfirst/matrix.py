@@ -21,6 +21,7 @@ from askfirst.metrics import summary
 from askfirst.monitors import set_by_plan
 from askfirst.plan import arm_plan, lock, one_line, plan_hash
 from askfirst.policy import Policy, Sampling
+from askfirst.preflight import preflight
 from askfirst.rollout import Stage
 from askfirst.sealed import sealed_records
 from askfirst.selection import Candidate, Selected, select
@@ -157,6 +158,7 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     test, reports = gates.reward_self_test(rewards_of(plan))
     write_reports(job.folder, reports)
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
+    results.append(gates.false_positives(plan, dev))
     if test.status is GateStatus.PASSED:
         results.append(gates.habits(job.env, plan))
     policy = open_policy(plan, plan.matrix.seeds[0], job.share)
@@ -185,10 +187,11 @@ def gates_of_policy(job: Run, policy: Policy, dev: Sequence[Scenario]) -> list[G
     room = gates.memory(policy, job.stage, plan, [*dev, *probe], job.jobs)
     if room.status is GateStatus.FAILED:
         return [room]
+    checked = preflight(policy, job.stage, plan, probe)
     micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
     minutes = max(1, round(gates.estimate_minutes(micro, plan, job.jobs)))
     job.listen(Event("plan", text=f"{one_line(plan)} · about {minutes} min on this machine"))
-    return [room, gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]
+    return [room, *checked, gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]
 
 
 def micro_stage(job: Run, policy: Policy, probe: Sequence[Scenario]) -> Stage:

@@ -18,6 +18,11 @@ class VariantFolder:
         return self.root / "run.json"
 
     @property
+    def start(self) -> Path:
+        """The policy before the first step, by its hash."""
+        return self.root / "start.json"
+
+    @property
     def metrics(self) -> Path:
         return self.root / "metrics.jsonl"
 

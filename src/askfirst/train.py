@@ -24,6 +24,7 @@ from askfirst.policy import Policy
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.runfolder import VariantFolder
 from askfirst.sections import GateSection
+from askfirst.starts import require_start
 from askfirst.steps import Method, learn, learning_rate, step_record
 from askfirst.store import append_line, commit_folder, held, plain, read_json, read_lines, write_json, write_lines
 from askfirst.values import FrozenMap, Rollout, Scenario
@@ -66,6 +67,7 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
     """
     # A worker of a run that was killed a moment ago may be ending still.
     with held(job.folder.root, patience=PATIENCE):
+        require_start(job.plan, job.stage, job.folder, policy, job.dev)
         start = resume(job, policy)
         method = Method.of(job.plan.train)
         total, every = job.plan.train.steps, job.plan.evaluation.every

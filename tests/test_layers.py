@@ -33,6 +33,7 @@ LEVELS: dict[str, float] = {
     "cases": 1.5,
     "clarify": 1.5,
     "deviation": 1,
+    "suites": 1.6,
     "pairs": 1.6,
     "reading": 1.5,
     "envs": 2,

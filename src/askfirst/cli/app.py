@@ -68,7 +68,7 @@ def show_plan(plan: PlanFile, sets: Set = None, as_json: Json = False) -> None:
 def evaluate(
     model: Annotated[str, typer.Option(help="nano, smollm2-135m, tabular, a folder or a hub id.")],
     suite: Annotated[
-        list[Path] | None, typer.Option(help="Folder of fixture files; may be given more than once.")
+        list[Path] | None, typer.Option(help="Folder of fixture files, more than once; or one sealed suite.")
     ] = None,
     split: Annotated[str | None, typer.Option(help="A generated split: train or dev.")] = None,
     checkpoint: Annotated[
@@ -154,14 +154,17 @@ def read(
 
 
 @app.command()
-def seal() -> None:
-    """Draw a secret seed for a sealed split, keep it in ~/.askfirst/seeds and print the line for the plan."""
-    import secrets
+def seal(
+    suite: Annotated[Path | None, typer.Argument(help="Folder of fixtures to encrypt; without it, a seed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; by default the folder's name with .sealed.")] = None,
+) -> None:
+    """Seal what a run may look at once: draw a secret seed for a plan, or encrypt a folder of fixtures.
 
-    from askfirst.cli.places import SEEDS
-    from askfirst.evaluate import new_secret
+    Seeds and keys are kept in ~/.askfirst. `askfirst eval --suite FILE.sealed` opens a suite and enters that.
+    """
+    from askfirst.cli import sealing
 
-    print(f'sealed = "{new_secret(secrets.token_hex(16), SEEDS)}"')
+    sealing.seal(suite, out)
 
 
 @app.command()

@@ -32,7 +32,9 @@ def record(run: RunFolder, plan: Plan, dev: Sequence[Scenario]) -> None:
     if not run.provenance.is_file():
         write_json(run.provenance, found)
     elif not ledger.events(run, ledger.FINISHED):
-        changes = plain(tuple(differing(read_json(run.provenance), found)))
+        # A commit is not a change of what the run depends on: the code has a hash of its own.
+        before, now = ({k: v for k, v in each.items() if k != "git"} for each in (read_json(run.provenance), found))
+        changes = plain(tuple(differing(before, now)))
         known = [line["changes"] for line in ledger.events(run, CHANGED)][-1:]
         if changes != (known[0] if known else []):
             entry = {"version": 1, "event": CHANGED, "changes": changes, "recorded_at": ledger.now()}

@@ -30,11 +30,11 @@ if sys.platform != "win32":
 T = TypeVar("T")
 UNFINISHED = ".unfinished"  # ends the names of files and folders that are being written
 
-# Fields that hold wall-clock measurements, or hashes of what holds some: everything else of a run is a function of
-# plan and code.
+# Fields that hold wall-clock measurements, hashes of what holds some, or where the code was taken from: everything else
+# of a run is a function of plan and code.
 TIME_FIELDS = frozenset(
     {"seconds", "wall_seconds", "tokens_per_second", "started_at", "finished_at", "opened_at", "read_at", "recorded_at"}
-    | {"chain", "file_sha256"}
+    | {"chain", "file_sha256", "git"}
 )
 
 

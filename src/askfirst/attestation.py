@@ -75,7 +75,7 @@ def sign(run: RunFolder, key_file: Path) -> str:
         "predicate": {"head": found.head, "bytes": len(body), "decision": verdict.get("decision")},
     }
     payload = canonical(statement).encode()
-    name = key.public_key().public_bytes_raw().hex()
+    name = str(key.public_key().public_bytes_raw().hex())
     signature = {"keyid": name, "sig": _text(key.sign(encoded(payload)))}
     write_json(run.attestation, {"payload": _text(payload), "payloadType": PAYLOAD, "signatures": [signature]})
     return name
@@ -152,7 +152,7 @@ def _public(path: Path) -> str:
         raise InputError(f"cannot read the public key: {error}", where=str(path)) from error
     if not isinstance(key, Ed25519PublicKey):
         raise InputError("expected an ed25519 key", where=str(path))
-    return key.public_bytes_raw().hex()
+    return str(key.public_bytes_raw().hex())
 
 
 def _text(body: bytes) -> str:

@@ -63,7 +63,10 @@ def bench(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scenario
 
 
 def preflight(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scenario]) -> list[GateResult]:
-    """Every gate of this module, cheapest first. The policy is left as it was."""
+    """Every gate of this module, cheapest first. Weights are left as they were; the optimiser has seen steps.
+
+    None for a policy that cannot learn.
+    """
     if not policy.trainable_parameters:
         return []
     stage = replace(stage, sampling=Sampling(min(TOKENS, stage.sampling.max_tokens)))

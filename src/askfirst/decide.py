@@ -14,6 +14,7 @@ from askfirst.values import EvalRecord, RuleResult, Verdict
 
 POWER_WANTED = 0.8
 MOST_ITEMS = 1_000_000
+REUSED = "reused_holdout"
 
 
 def verdict(plan: Plan, treated: EvalRecord, base: EvalRecord, openings: int) -> Verdict:
@@ -31,9 +32,10 @@ def verdict(plan: Plan, treated: EvalRecord, base: EvalRecord, openings: int) ->
         decision = "DISCARD" if any(refuted) else "INCONCLUSIVE"
         reason = "; ".join(r.reason for r in results if not r.holds)
     limits = "one selected checkpoint on these sealed items; says nothing about other training runs"
-    if openings != 1:
-        limits = f"reused_holdout: the sealed split was opened {openings} times; " + limits
-    return Verdict(1, decision, results, reason, limits)
+    holdout = "opened_once" if openings == 1 else REUSED
+    if holdout == REUSED:
+        limits = f"{REUSED}: the sealed split was opened {openings} times; " + limits
+    return Verdict(1, decision, results, reason, limits, holdout)
 
 
 def _apply(

@@ -52,7 +52,7 @@ def changes(locked: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[Change, 
     return tuple(
         Change(f"{part}.{c.what}", c.before, c.after)
         for part in ("plan", "sources")
-        for c in _differing(locked.get(part), now[part])
+        for c in differing(locked.get(part), now[part])
     )
 
 
@@ -75,9 +75,10 @@ def entry(found: tuple[Change, ...], plan_sha256: str, reason: Reason) -> Deviat
     return Deviation(1, EVENT, reason.who, reason.why, found, plan_sha256, now)
 
 
-def _differing(before: Any, after: Any, path: str = "") -> Iterator[Change]:
+def differing(before: Any, after: Any, path: str = "") -> Iterator[Change]:
+    """What two documents differ in, field by field, in the order of their names."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted({*before, *after}):
-            yield from _differing(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
+            yield from differing(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
     elif before != after:
         yield Change(path, before, after)

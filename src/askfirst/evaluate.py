@@ -5,23 +5,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from askfirst import ledger
+from askfirst.canary import canary
 from askfirst.errors import SplitError
 from askfirst.measures import measures, noted
 from askfirst.plan import Plan
 from askfirst.policy import Policy
-from askfirst.rollout import Draw, Scorer, Stage, rollouts
+from askfirst.rollout import Draw, Scorer, Stage, judged, rollouts, trajectories
 from askfirst.runfolder import RunFolder
-from askfirst.store import append_line, read_json, read_lines, seed_from, write_text
-from askfirst.values import Ask, EvalRecord, FrozenMap, ItemOutcome, Rollout, Scenario
+from askfirst.store import as_record, read_json, read_lines, seed_from, write_text
+from askfirst.values import Ask, EvalRecord, FrozenMap, ItemOutcome, Message, Rollout, Scenario, StopReason, Trajectory
 
 # Failure codes that say the reply was not even of the expected kind.
 WRONG_KIND = frozenset({"no_output", "no_json", "unparsable", "intent_mismatch"})
 CHUNK = 64
+RECORDED = "predictions_recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def evaluate(
     if not scenarios:
         raise SplitError(f"split {label.split!r} has no items")
     if label.trials == 1:
-        stage = replace(stage, sampling=replace(stage.sampling, temperature=0.0))
+        stage = _greedy(stage)
     items: list[ItemOutcome] = []
     for start in range(0, len(scenarios), CHUNK):
         batch = rollouts(stage, policy, scorer, scenarios[start : start + CHUNK], Draw(0, 0, label.trials))
@@ -62,6 +64,64 @@ def evaluate(
     reward = items and batch.groups[0].rollouts[0].score.reward
     found = EvalRecord(1, label.model, label.checkpoint, label.split, label.step, str(reward), tuple(items))
     return replace(found, measures=measures(stage.env, items))
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a checkpoint says to a sealed item, before anything is judged. `dialogue` begins with its first message."""
+
+    version: int
+    opening: int
+    checkpoint: str
+    scenario: str
+    dialogue: tuple[Message, ...]
+    stop: StopReason
+    canary: str
+
+
+def predict(
+    stage: Stage, policy: Policy, opening: Opening, checkpoint: str, progress: Callable[[int, int], None]
+) -> tuple[Prediction, ...]:
+    """One greedy reply, or dialogue, for each item of an opened split. Nothing is scored. Raises EnvironmentFault."""
+    greedy, found = _greedy(stage), list[Prediction]()
+    for start in range(0, len(opening.scenarios), CHUNK):
+        chunk = opening.scenarios[start : start + CHUNK]
+        for scenario, (said,) in zip(chunk, trajectories(greedy, policy, chunk, Draw(0, 0, 1)), strict=True):
+            dialogue = said.messages[len(stage.prompt(scenario)) :]
+            found.append(
+                Prediction(1, opening.number, checkpoint, scenario.id, dialogue, said.stop, scenario.values[-1])
+            )
+        progress(len(found), len(opening.scenarios))
+    return tuple(found)
+
+
+def read_predictions(path: Path) -> tuple[Prediction, ...]:
+    """Predictions as they were written; none where there is no file. Raises InputError with file and line."""
+    lines = read_lines(path) if path.is_file() else ()
+    return tuple(as_record(Prediction, line, f"{path}:{number}") for number, line in enumerate(lines, start=1))
+
+
+def grade(stage: Stage, scorer: Scorer, opening: Opening, path: Path, label: Label) -> EvalRecord:
+    """The record of predictions. Raises SplitError unless `record_predictions` entered them as they are now."""
+    entered = [f for line in _recorded(opening.run, opening.number) for f in line["files"]]
+    if ledger.entries(opening.run.root, [path])[0] not in entered:
+        raise SplitError(
+            "the predictions are not those that the ledger recorded before labels were shown", where=str(path)
+        )
+    found = read_predictions(path)
+    if [p.scenario for p in found] != [s.id for s in opening.scenarios]:
+        raise SplitError("the predictions are not of these items in this order", where=str(path))
+    done = [
+        judged(stage.env, scorer, scenario, 0, Trajectory((*stage.prompt(scenario), *p.dialogue), (), p.stop))
+        for scenario, p in zip(opening.scenarios, found, strict=True)
+    ]
+    items = tuple(_outcome(stage.env, rollout, scorer) for rollout in done)
+    record = EvalRecord(1, label.model, label.checkpoint, label.split, label.step, done[0].score.reward, items)
+    return replace(record, measures=measures(stage.env, items))
+
+
+def _greedy(stage: Stage) -> Stage:
+    return replace(stage, sampling=replace(stage.sampling, temperature=0.0))
 
 
 def _outcome(env: ModuleType, rollout: Rollout, scorer: Scorer) -> ItemOutcome:
@@ -120,8 +180,12 @@ def find_secret(plan: Plan, places: Sequence[Path]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The sealed items, and which opening of them this is: 1 is the only clean one."""
+    """The sealed items of a run, and which opening of them this is: 1 is the only clean one.
 
+    The last of the `values` of every item is the split's canary.
+    """
+
+    run: RunFolder
     number: int
     scenarios: tuple[Scenario, ...]
 
@@ -145,10 +209,22 @@ def open_sealed(env: ModuleType, plan: Plan, folder: RunFolder, secret: str) -> 
     if recorded or not before or before[-1]["checkpoint"] != checkpoint:
         number += 1
         entry = {"version": 1, "event": "sealed_opened", "number": number, "checkpoint": checkpoint}
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        append_line(folder.ledger, {**entry, "sealed": plan.env.sealed, "opened_at": now})
+        ledger.append(folder.ledger, {**entry, "sealed": plan.env.sealed, "opened_at": ledger.now()})
     scenarios = split_scenarios(env, plan, "sealed", seed_from("sealed", secret))
-    return Opening(number, tuple(scenarios))
+    mark = canary(plan.env.sealed)
+    return Opening(folder, number, tuple(replace(s, values=(*s.values, mark)) for s in scenarios))
+
+
+def record_predictions(opening: Opening, paths: Sequence[Path]) -> None:
+    """Enter the hashes of everything that was predicted, once an opening; only then are labels shown (`grade`)."""
+    if not _recorded(opening.run, opening.number):
+        entry = {"version": 1, "event": RECORDED, "number": opening.number}
+        files = ledger.entries(opening.run.root, paths)
+        ledger.append(opening.run.ledger, {**entry, "files": files, "recorded_at": ledger.now()})
+
+
+def _recorded(run: RunFolder, number: int) -> list[dict[str, Any]]:
+    return [line for line in ledger.events(run, RECORDED) if line["number"] == number]
 
 
 def openings(folder: RunFolder) -> int:
@@ -157,5 +233,4 @@ def openings(folder: RunFolder) -> int:
 
 
 def _openings(folder: RunFolder) -> list[dict[str, Any]]:
-    lines = read_lines(folder.ledger) if folder.ledger.is_file() else ()
-    return [line for line in lines if line.get("event") == "sealed_opened"]
+    return ledger.events(folder, "sealed_opened")

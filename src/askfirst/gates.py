@@ -19,15 +19,18 @@ from askfirst.contracts.rewards import self_test
 from askfirst.contracts.selftest import SelfTestReport
 from askfirst.decide import POWER_WANTED, power, sealed_counts
 from askfirst.errors import GateFailed
+from askfirst.metrics import share
 from askfirst.plan import Plan, arm_plan
 from askfirst.policy import Policy, StepSettings, UpdateResult
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.sections import KlSection
+from askfirst.stats import clopper_pearson, tango
 from askfirst.steps import Method, Objective
 from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
 
 AUDITED_TRAIN = 4000
 HABITS_SEEN = 60  # scenarios
+CHANGING = (0.1, 0.3, 0.6, 1.0)  # shares of items that pass before or after, but not both
 GIB = 2**30
 
 
@@ -56,6 +59,7 @@ def reward_self_test(rewards: Sequence[Reward]) -> tuple[GateResult, list[SelfTe
 def contamination(env: ModuleType, plan: Plan, dev: Sequence[Scenario]) -> GateResult:
     """No dev item shares its text, template or slot values with what training will draw.
 
+    What is only alike is counted for a person to look at; what cannot be compared is said, and not called clean.
     The sealed split is not opened for this; its disjointness is a contract of the environment.
     """
     steps = min(plan.train.steps, max(1, AUDITED_TRAIN // (plan.train.scenarios_per_step * len(plan.matrix.seeds))))
@@ -64,10 +68,14 @@ def contamination(env: ModuleType, plan: Plan, dev: Sequence[Scenario]) -> GateR
     words = f"none of {found.items} dev items in {found.train} training draws"
     if found.unauditable:
         words += f" ({found.unauditable} too short to compare by tokens)"
-    if found.overlaps:
-        first = found.overlaps[0]
-        words = f"{len(found.overlaps)} overlaps, first: {first.method} {first.detail!r} of {first.item}"
-    return _result("contamination", not found.overlaps, len(found.overlaps), 0, words)
+    if alike := len({o.item for o in found.review}):
+        words += f"; {alike} alike, to be read"
+    if "embedding" in {m.name for m in found.methods if m.status == "unauditable"}:
+        words += "; not compared by meaning"
+    if found.blocking:
+        first = found.blocking[0]
+        words = f"{len(found.blocking)} overlaps, first: {first.method} {first.detail!r} of {first.item}"
+    return _result("contamination", not found.blocking, len(found.blocking), 0, words)
 
 
 def habits(env: ModuleType, plan: Plan) -> GateResult:
@@ -95,6 +103,30 @@ def decidability(plan: Plan) -> GateResult:
     if lowest < POWER_WANTED:
         reason += f", wanted {POWER_WANTED}: more sealed items or a larger effect"
     return _result("decidability", lowest >= POWER_WANTED, round(lowest, 4), POWER_WANTED, reason)
+
+
+def false_positives(plan: Plan, dev: Sequence[Scenario]) -> GateResult:
+    """An experiment in which nothing is better or worse than it may be ships with a probability of at most α (A/A).
+
+    Exact, for every rule at the edge of what it must not show: the true rate is the bound; or the true difference is
+    minus the margin, for several shares of items that change at all. Items are counted as the dev split has them.
+    """
+    alpha, errors = plan.decision.alpha, dict[str, float]()
+    for metric, rule in plan.ship.items():
+        items = round(share(metric, [s.stratum for s in dev]) * plan.evaluation.sealed_items)
+        if not items:
+            continue
+        if rule.above is not None:
+            errors[metric] = clopper_pearson.power(items, rule.above, rule.above, alpha=alpha, sided="two")
+        elif rule.margin is not None:
+            margin = rule.margin
+            designs = [((c - margin) / 2, (c + margin) / 2) for c in CHANGING if c >= margin]
+            errors[metric] = max(tango.power(items, win, loss, -margin, alpha) for win, loss in designs)
+    if not errors:
+        return GateResult("A/A", GateStatus.UNVERIFIED, "", alpha, "no rule of the plan has items on this environment")
+    worst = max(errors, key=lambda metric: errors[metric])
+    reason = f"wrongly yes with at most {errors[worst]:.3f} ({worst}), α is {alpha}"
+    return _result("A/A", errors[worst] <= alpha, round(errors[worst], 6), alpha, reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from askfirst import deviation, gates, plugins
+from askfirst import deviation, gates, ledger, plugins, provenance
 from askfirst.contracts.reported import modules, require_reports, rewards_of, write_reports
 from askfirst.decide import check_target, verdict
 from askfirst.errors import InputError, NothingSelected
@@ -21,11 +21,11 @@ from askfirst.metrics import summary
 from askfirst.monitors import set_by_plan
 from askfirst.plan import arm_plan, lock, one_line, plan_hash
 from askfirst.policy import Policy, Sampling
+from askfirst.preflight import preflight
 from askfirst.rollout import Stage
 from askfirst.sealed import sealed_records
 from askfirst.selection import Candidate, Selected, select
 from askfirst.store import (
-    append_line,
     held,
     plain,
     read_as,
@@ -33,7 +33,6 @@ from askfirst.store import (
     seed_from,
     sweep,
     write_json,
-    write_lines,
     write_text,
 )
 from askfirst.train import train
@@ -58,9 +57,11 @@ def run(job: Run) -> Verdict:
 
 def _run(job: Run, secret: str) -> Verdict:
     freeze(job)
+    ledger.require_intact(job.folder)
     if job.jobs > 1:
         prepare([plugins.load("backends", job.plan.model.backend).__name__, __name__])
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
+    provenance.record(job.folder, job.plan, dev)
     if words := set_by_plan(job.plan.monitor):
         job.listen(Event("watch", text=words))
     before_training(job, dev)
@@ -69,6 +70,7 @@ def _run(job: Run, secret: str) -> Verdict:
     pause(job)
     result = conclude(job, secret)
     write_json(job.folder.verdict, result)
+    ledger.finish(job.folder)
     job.listen(Event("verdict", result.decision, result.reason, FrozenMap({"limits": result.limits})))
     return result
 
@@ -83,8 +85,9 @@ def conclude(job: Run, secret: str) -> Verdict:
     except NothingSelected as no:
         return Verdict(1, "DISCARD", (), no.message, "selection is on dev alone; the sealed split was not opened")
     treated, base = sealed_records(job, chosen, secret)
-    write_summary(job, chosen, treated, base)
-    return verdict(job.plan, treated, base, openings(job.folder))
+    result = verdict(job.plan, treated, base, openings(job.folder))
+    write_summary(job, chosen, treated, base, result.holdout)
+    return result
 
 
 def locked(job: Run) -> dict[str, Any]:
@@ -115,7 +118,7 @@ def freeze(job: Run) -> None:
     if not job.folder.lock.is_file():
         write_text(job.folder.plan, job.plan_text)
         # The ledger first: a lock that stands was entered.
-        write_lines(job.folder.ledger, [{"version": 1, "event": "frozen", "plan_sha256": plan_hash(plan)}])
+        ledger.begin(job.folder.ledger, {"version": 1, "event": "frozen", "plan_sha256": plan_hash(plan)})
         write_json(job.folder.lock, document)
         return
     found = read_json(job.folder.lock)
@@ -142,7 +145,7 @@ def deviate(job: Run, reason: deviation.Reason) -> deviation.Deviation:
             raise InputError("plan and code are those that the run was frozen with", where=str(job.folder.root))
         deviation.require_allowed(changed, str(job.folder.root))
         made = deviation.entry(changed, plan_hash(job.plan), reason)
-        append_line(job.folder.ledger, made)  # first: no lock stands that was not entered
+        ledger.append(job.folder.ledger, made)  # first: no lock stands that was not entered
         write_text(job.folder.plan, job.plan_text)
         write_json(job.folder.lock, document)
     return made
@@ -156,6 +159,7 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     test, reports = gates.reward_self_test(rewards_of(plan))
     write_reports(job.folder, reports)
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
+    results.append(gates.false_positives(plan, dev))
     if test.status is GateStatus.PASSED:
         results.append(gates.habits(job.env, plan))
     policy = open_policy(plan, plan.matrix.seeds[0], job.share)
@@ -184,10 +188,11 @@ def gates_of_policy(job: Run, policy: Policy, dev: Sequence[Scenario]) -> list[G
     room = gates.memory(policy, job.stage, plan, [*dev, *probe], job.jobs)
     if room.status is GateStatus.FAILED:
         return [room]
+    checked = preflight(policy, job.stage, plan, probe)
     micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
     minutes = max(1, round(gates.estimate_minutes(micro, plan, job.jobs)))
     job.listen(Event("plan", text=f"{one_line(plan)} · about {minutes} min on this machine"))
-    return [room, gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]
+    return [room, *checked, gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]
 
 
 def micro_stage(job: Run, policy: Policy, probe: Sequence[Scenario]) -> Stage:
@@ -229,7 +234,7 @@ def candidates(job: Run) -> list[Candidate]:
     return found
 
 
-def write_summary(job: Run, chosen: Selected, treated: EvalRecord, base: EvalRecord) -> None:
+def write_summary(job: Run, chosen: Selected, treated: EvalRecord, base: EvalRecord, holdout: str) -> None:
     """summary.json for programs and experiment_table.md for people; dev and sealed figures never share a table."""
     found = candidates(job)
     body = {
@@ -238,7 +243,7 @@ def write_summary(job: Run, chosen: Selected, treated: EvalRecord, base: EvalRec
         "variants": [plain(c) for c in found],
         "base_dev": summary(read_as(EvalRecord, job.folder.base_evaluation("dev"))),
         "selected": chosen,
-        "sealed": {"base": summary(base), "selected": summary(treated)},
+        "sealed": {"base": summary(base), "selected": summary(treated), "holdout": holdout},
     }
     write_json(job.folder.summary, body)
     lines = ["| checkpoint | ambiguous pass | asks when clear | clear pass | informative |", "|---|---|---|---|---|"]

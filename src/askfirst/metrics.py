@@ -217,9 +217,18 @@ def counted(record: EvalRecord, metric: str) -> list[bool]:
 
 
 def _belongs(item: ItemOutcome, stratum: str) -> bool:
-    if item.trial:
-        return False
-    return stratum == EVERYTHING or (item.stratum != "ambiguous" if stratum == CLEAR else item.stratum == stratum)
+    return not item.trial and _counts(item.stratum, stratum)
+
+
+def _counts(own: str, wanted: str) -> bool:
+    return wanted == EVERYTHING or (own != "ambiguous" if wanted == CLEAR else own == wanted)
+
+
+def share(metric: str, strata: Sequence[str]) -> float:
+    """The share of items, given by their strata, that a metric is the mean of. Raises InputError for an unknown one."""
+    if metric not in _METRICS or not strata:
+        raise InputError(f"no metric is called {metric!r}, or there are no items", hint=f"one of: {', '.join(METRICS)}")
+    return sum(_counts(own, _METRICS[metric][0]) for own in strata) / len(strata)
 
 
 def rate(record: EvalRecord, metric: str) -> float:

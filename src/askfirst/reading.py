@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from askfirst import ledger
 from askfirst.errors import InputError
 from askfirst.runfolder import RunFolder
 from askfirst.store import append_line, as_record, read_json, read_lines
@@ -118,6 +119,7 @@ def add_mark(run: RunFolder, rollout: Read, mark: str, why: str, reader: str) ->
     now = datetime.now(UTC).isoformat(timespec="seconds")
     made = Mark(1, rollout.id, mark, _recordable(why), _recordable(reader), now)
     append_line(run.reading, made)
+    ledger.grown(run, run.reading)
     return made
 
 

@@ -161,6 +161,24 @@ def rollouts(stage: Stage, policy: Policy, scorer: Scorer, scenarios: Sequence[S
     return Batch(tuple(groups), tuple(faults))
 
 
+def trajectories(
+    stage: Stage, policy: Policy, scenarios: Sequence[Scenario], draw: Draw
+) -> list[tuple[Trajectory, ...]]:
+    """The episodes of each scenario, unscored. Raises EnvironmentFault: a part of them is not a result."""
+    found = []
+    for episodes in play(stage, policy, scenarios, draw):
+        for episode in episodes:
+            if episode.fault:
+                raise episode.fault
+        found.append(tuple(Trajectory(e.messages, e.segments, e.stop) for e in episodes if e.stop))
+    return found
+
+
+def judged(env: ModuleType, scorer: Scorer, scenario: Scenario, index: int, trajectory: Trajectory) -> Rollout:
+    """A trajectory with its action and its score."""
+    return Rollout(scenario, index, trajectory, action_of(env, trajectory), scorer.score(scenario, trajectory))
+
+
 def action_of(env: ModuleType, trajectory: Trajectory) -> Action:
     """What a trajectory comes to: its first question, and where it asks none its last reply."""
     actions: list[Action] = [env.parse(m.content) for m in trajectory.messages if m.role == "assistant"]

@@ -18,6 +18,11 @@ class VariantFolder:
         return self.root / "run.json"
 
     @property
+    def start(self) -> Path:
+        """The policy before the first step, by its hash."""
+        return self.root / "start.json"
+
+    @property
     def metrics(self) -> Path:
         return self.root / "metrics.jsonl"
 
@@ -66,6 +71,21 @@ class RunFolder:
         return self.root / "ledger.jsonl"
 
     @property
+    def attestation(self) -> Path:
+        """The signature over the head of the ledger."""
+        return self.root / "attestation.json"
+
+    @property
+    def provenance(self) -> Path:
+        """What the run was made with: versions, revision, model, prompts and data, by their hashes."""
+        return self.root / "provenance.json"
+
+    @property
+    def ship(self) -> Path:
+        """What the ship gate said."""
+        return self.root / "ship.json"
+
+    @property
     def gates(self) -> Path:
         return self.root / "gates.json"
 
@@ -111,6 +131,17 @@ class RunFolder:
 
     def warmstart(self, seed: int) -> Path:
         return self.root / "warmstart" / f"seed-{seed}"
+
+    def base_predictions(self) -> Path:
+        """What the model before training says on the sealed split, before anything is judged."""
+        return self.root / "base" / "sealed_predictions.jsonl"
+
+    def selected_predictions(self) -> Path:
+        return self.root / "selected" / "sealed_predictions.jsonl"
+
+    def discarded(self, name: str) -> Path:
+        """Where the ship gate moves a checkpoint that may not ship."""
+        return self.root / "discarded" / name
 
     def selected_evaluation(self, split: str) -> Path:
         return self.root / "selected" / f"{split}.json"

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from askfirst.errors import InputError
-from askfirst.evaluate import Label, evaluate, open_sealed
+from askfirst.errors import InputError, RewardFault
+from askfirst.evaluate import Label, Opening, grade, open_sealed, predict, read_predictions, record_predictions
 from askfirst.events import Event, Listener
 from askfirst.metrics import summary
 from askfirst.plan import Plan, arm_plan
+from askfirst.rollout import Scorer
 from askfirst.runfolder import RunFolder
 from askfirst.selection import Selected
-from askfirst.store import UNFINISHED, read_as, write_json
-from askfirst.values import EvalRecord, FrozenMap, Scenario
+from askfirst.ship import COMPARED
+from askfirst.store import read_as, write_json, write_lines
+from askfirst.values import EvalRecord, FrozenMap
 from askfirst.variants import Run, open_policy, scorer
 from askfirst.watch import probed
 from askfirst.workers import side_by_side
@@ -22,18 +24,18 @@ from askfirst.workers import side_by_side
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A model to be evaluated on the opened split: that of `opened`, as its checkpoint in the folder says, if any.
+    """A model that is to speak on the opened split: that of `opened`, as its checkpoint in the folder says, if any.
 
-    `plan` is the selected arm's: both models are held to its reward.
+    `plan` is the selected arm's, `path` where what it says is written.
     """
 
     plan: Plan
     opened: Plan
     seed: int
     checkpoint: Path | None
-    label: Label
-    scenarios: tuple[Scenario, ...]
-    record: Path
+    name: str
+    opening: Opening
+    path: Path
 
 
 def sealed_records(job: Run, chosen: Selected, secret: str) -> tuple[EvalRecord, EvalRecord]:
@@ -48,7 +50,7 @@ def sealed_records(job: Run, chosen: Selected, secret: str) -> tuple[EvalRecord,
 
 
 def _evaluate(job: Run, chosen: Selected, secret: str, paths: tuple[Path, Path]) -> int:
-    """Open the split, evaluate both models on it, and say which opening this was."""
+    """Open the split, let both models speak, enter what they said, then judge it; says which opening this was."""
     plan, checkpoint = arm_plan(job.plan, chosen.arm), job.folder.root / chosen.checkpoint
     policy = open_policy(plan, chosen.seed)
     policy.load(checkpoint)
@@ -56,34 +58,51 @@ def _evaluate(job: Run, chosen: Selected, secret: str, paths: tuple[Path, Path])
         raise InputError("the selected checkpoint is not the one that was selected", where=chosen.checkpoint)
     del policy
     opening = open_sealed(job.env, job.plan, job.folder, secret)
-    name = plan.model.name
-    labels = (
-        Label(name, "base", "sealed"),
-        Label(name, f"{chosen.arm}/seed-{chosen.seed}@{chosen.step}", "sealed", chosen.step),
-    )
-    parts = [path.with_name(f".{path.name}{UNFINISHED}") for path in paths]
+    name = f"{chosen.arm}/seed-{chosen.seed}@{chosen.step}"
+    said = job.folder.base_predictions(), job.folder.selected_predictions()
     tasks = [
-        Task(plan, opened, chosen.seed, saved, label, opening.scenarios, part)
-        for opened, saved, label, part in zip((job.plan, plan), (None, checkpoint), labels, parts, strict=True)
+        Task(plan, opened, chosen.seed, saved, own, opening, path)
+        for opened, saved, own, path in zip((job.plan, plan), (None, checkpoint), ("base", name), said, strict=True)
+        if not _is_of(path, opening, own)
     ]
     if job.jobs > 1:
         side_by_side(work, tasks, job.jobs, job.listen, lambda: False)
     else:
         for task in tasks:
             work(task, job.listen, lambda: False)
-    # Both are whole before either counts, the selected one last: its record says that the opening was used.
-    for part, path in zip(parts, paths, strict=True):
-        part.replace(path)
+    record_predictions(opening, said)
+    judge = scorer(plan)
+    labels = Label(plan.model.name, "base", "sealed"), Label(plan.model.name, name, "sealed", chosen.step)
+    base, treated = (grade(job.stage, judge, opening, *each) for each in zip(said, labels, strict=True))
+    compare(job, opening, said, labels)
+    # The selected one last: its record says that the opening was used.
+    write_json(paths[0], base)
+    write_json(paths[1], probed(job.stage, treated, opening.scenarios, judge))
     return opening.number
 
 
+def compare(job: Run, opening: Opening, said: tuple[Path, Path], labels: tuple[Label, Label]) -> None:
+    """The same predictions under the published scorers, where these can judge the environment; no rule of the plan
+    depends on them."""
+    for name in COMPARED:
+        try:
+            records = [grade(job.stage, Scorer.named(name), opening, *each) for each in zip(said, labels, strict=True)]
+        except RewardFault:  # it is for another protocol
+            continue
+        write_json(job.folder.base_evaluation(f"sealed-{name}"), records[0])
+        write_json(job.folder.selected_evaluation(f"sealed-{name}"), records[1])
+
+
+def _is_of(path: Path, opening: Opening, checkpoint: str) -> bool:
+    """Whether a file holds what a checkpoint said in this opening."""
+    found = read_predictions(path)
+    return bool(found) and {(p.opening, p.checkpoint) for p in found} == {(opening.number, checkpoint)}
+
+
 def work(task: Task, listen: Listener, stop: Callable[[], bool]) -> None:
-    """Evaluate and write the record where the task says; here or in a worker."""
-    job = Run(task.plan, RunFolder(task.record.parent), "", (), (), listen, stop)
+    """Write down what a model says to every item; here or in a worker."""
+    job = Run(task.plan, RunFolder(task.path.parent), "", (), (), listen, stop)
     policy = open_policy(task.opened, task.seed)
     if task.checkpoint is not None:
         policy.load(task.checkpoint)
-    record = evaluate(job.stage, policy, scorer(task.plan), task.scenarios, task.label)
-    if task.checkpoint is not None:
-        record = probed(job.stage, record, task.scenarios, scorer(task.plan))
-    write_json(task.record, record)
+    write_lines(task.path, predict(job.stage, policy, task.opening, task.name, lambda done, total: None))

@@ -32,9 +32,11 @@ T = TypeVar("T")
 EVERY_WHOLE = 2**53  # below it, every whole number is a double
 UNFINISHED = ".unfinished"  # ends the names of files and folders that are being written
 
-# Fields that hold wall-clock measurements: everything else of a run is a function of plan and code.
+# Fields that hold wall-clock measurements, hashes of what holds some, or where the code was taken from: everything else
+# of a run is a function of plan and code.
 TIME_FIELDS = frozenset(
     {"seconds", "wall_seconds", "tokens_per_second", "started_at", "finished_at", "opened_at", "read_at", "recorded_at"}
+    | {"chain", "file_sha256", "git"}
 )
 
 
@@ -147,9 +149,14 @@ def write_bytes(path: Path, body: bytes) -> None:
         raise _storage(path, error) from error
 
 
+def pretty(value: Any) -> str:
+    """A record as indented JSON with sorted keys, for files."""
+    return json.dumps(plain(value), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def write_json(path: Path, value: Any) -> None:
-    """A record as indented JSON with sorted keys."""
-    write_text(path, json.dumps(plain(value), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    """Write a record as `pretty` has it."""
+    write_text(path, pretty(value))
 
 
 def append_line(path: Path, value: Any) -> None:

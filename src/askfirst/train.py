@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from askfirst.batches import draw_scenarios
+from askfirst.canary import require_none
 from askfirst.contracts.reported import scorer_of
 from askfirst.errors import EnvironmentFault, GateFailed, Interrupted
 from askfirst.evaluate import Label, evaluate
@@ -24,6 +25,7 @@ from askfirst.policy import Policy
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.runfolder import VariantFolder
 from askfirst.sections import GateSection
+from askfirst.starts import require_start
 from askfirst.steps import Method, learn, learning_rate, step_record
 from askfirst.store import append_line, commit_folder, held, plain, read_json, read_lines, write_json, write_lines
 from askfirst.values import FrozenMap, Rollout, Scenario
@@ -66,6 +68,7 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
     """
     # A worker of a run that was killed a moment ago may be ending still.
     with held(job.folder.root, patience=PATIENCE):
+        require_start(job.plan, job.stage, job.folder, policy, job.dev)
         start = resume(job, policy)
         method = Method.of(job.plan.train)
         total, every = job.plan.train.steps, job.plan.evaluation.every
@@ -106,6 +109,8 @@ def one_step(job: Job, policy: Policy, method: Method, step: int) -> tuple[Batch
     batch = rollouts(job.stage, policy, job.scorer.at_step(step), scenarios, draw)
     if not batch.groups:
         raise batch.faults[0]
+    said = {m.content for group in batch.groups for r in group.rollouts for m in r.trajectory.messages}
+    require_none(said, f"{job.name} step {step + 1}")
     optimiser = train.optimiser
     lr = learning_rate(train.lr, step, train.steps, optimiser.schedule, optimiser.warmup_steps)
     update = learn(policy, batch, method, lr)

@@ -343,13 +343,17 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`decision` is SHIP, DISCARD or INCONCLUSIVE; it follows from `rules` alone."""
+    """`decision` is SHIP, DISCARD or INCONCLUSIVE; it follows from `rules` alone.
+
+    `holdout` is unopened, opened_once or reused_holdout.
+    """
 
     version: int
     decision: str
     rules: tuple[RuleResult, ...]
     reason: str
     limits: str
+    holdout: str = "unopened"
 
 
 @dataclass(frozen=True, slots=True)

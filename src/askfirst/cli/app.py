@@ -120,7 +120,7 @@ def diff(
 def evaluate(
     model: Annotated[str, typer.Option(help="nano, smollm2-135m, tabular, a folder or a hub id.")],
     suite: Annotated[
-        list[Path] | None, typer.Option(help="Folder of fixture files; may be given more than once.")
+        list[Path] | None, typer.Option(help="Folder of fixture files, more than once; or one sealed suite.")
     ] = None,
     split: Annotated[str | None, typer.Option(help="A generated split: train or dev.")] = None,
     checkpoint: Annotated[
@@ -208,14 +208,17 @@ def read(
 
 
 @app.command()
-def seal() -> None:
-    """Draw a secret seed for a sealed split, keep it in ~/.askfirst/seeds and print the line for the plan."""
-    import secrets
+def seal(
+    suite: Annotated[Path | None, typer.Argument(help="Folder of fixtures to encrypt; without it, a seed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; by default the folder's name with .sealed.")] = None,
+) -> None:
+    """Seal what a run may look at once: draw a secret seed for a plan, or encrypt a folder of fixtures.
 
-    from askfirst.cli.places import SEEDS
-    from askfirst.evaluate import new_secret
+    Seeds and keys are kept in ~/.askfirst. `askfirst eval --suite FILE.sealed` opens a suite and enters that.
+    """
+    from askfirst.cli import sealing
 
-    print(f'sealed = "{new_secret(secrets.token_hex(16), SEEDS)}"')
+    sealing.seal(suite, out)
 
 
 @app.command()
@@ -224,6 +227,59 @@ def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run
     from askfirst.report.page import write_report
 
     print(write_report(run_folder))
+
+
+@app.command()
+def audit(
+    train: Annotated[Path, typer.Argument(metavar="TRAIN.jsonl", help="What is trained on, one JSON object a line.")],
+    evaluation: Annotated[Path, typer.Argument(metavar="EVAL.jsonl", help="What is evaluated on.")],
+    embedder: Annotated[Path | None, typer.Option(help="Folder of a sentence model, such as all-MiniLM-L6-v2.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find evaluation items that training has: by text, likeness or what they are about. Exit 1 where there are any.
+
+    A line has a text (text, instruction, request, prompt, question, input or messages) and may have id, template,
+    values, identifiers (fields that end in _id) and gold actions.
+    """
+    from askfirst.cli import auditing
+
+    auditing.audit(train, evaluation, embedder, as_json=as_json)
+
+
+@app.command()
+def ship(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run folder.")],
+    as_json: Json = False,
+) -> None:
+    """Hold a finished run against the five ship rules. Exit 0 for SHIP; 1 for DISCARD, with the adapter moved aside."""
+    from askfirst.cli import proving
+
+    proving.ship(run_folder, as_json=as_json)
+
+
+@app.command()
+def sign(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run folder.")],
+    key: Annotated[Path, typer.Option(help="File of an ed25519 private key (PEM).")],
+    new: Annotated[bool, typer.Option("--new-key", help="Make the key first, its public half beside it.")] = False,
+) -> None:
+    """Sign a finished run: an in-toto statement about its ledger in a DSSE envelope. Needs the extra `sign`."""
+    from askfirst.cli import proving
+
+    proving.sign(run_folder, key, new=new)
+
+
+@app.command()
+def verify(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    head: Annotated[str | None, typer.Option(help="The ledger's head, or its beginning, as somebody kept it.")] = None,
+    key: Annotated[Path | None, typer.Option(help="The public key (PEM) that the run should be signed with.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find any edit of any file of a finished run. Exit 1 when something is not as the ledger says."""
+    from askfirst.cli import proving
+
+    proving.verify(run_folder, head, key, as_json=as_json)
 
 
 @models.command(name="list")

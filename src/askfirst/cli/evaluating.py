@@ -14,6 +14,7 @@ from rich.console import Console
 
 from askfirst import gates, plugins
 from askfirst import plan as plans
+from askfirst.cli import sealing
 from askfirst.cli.checking import require_green
 from askfirst.errors import InputError, ModelError, SplitError
 from askfirst.evaluate import Label
@@ -97,6 +98,11 @@ def settings(overrides: Sequence[str], plan: Plan | None = None) -> Settings:
 def evaluate(model: str, checkpoint: Path | None, where: Where, settings: Settings, *, as_json: bool) -> None:
     """Evaluate and print a table, or JSON, with exact bounds and the commonest failures."""
     env = plugins.load("envs", settings.env)
+    if sealed := [suite for suite in where.suites if suite.is_file()]:
+        if len(where.suites) > 1 or where.split:
+            raise InputError("a sealed suite is opened alone", where=str(sealed[0]))
+        evaluate_sealed(model, checkpoint, sealed[0], settings, as_json=as_json)
+        return
     sets = scenario_sets(where, settings, env)
     test, _ = gates.reward_self_test([(settings.reward, EMPTY)])
     require_green(test)
@@ -113,6 +119,23 @@ def evaluate(model: str, checkpoint: Path | None, where: Where, settings: Settin
         print(json.dumps([{**as_summary(r), "items": plain(r.items)} for r in records], ensure_ascii=False))
     else:
         show(records, getattr(env, "HEADLINES", ()))
+
+
+def evaluate_sealed(model: str, checkpoint: Path | None, file: Path, settings: Settings, *, as_json: bool) -> None:
+    """A checkpoint and the model before training on a sealed suite, in one opening of it."""
+    test, _ = gates.reward_self_test([(settings.reward, EMPTY)])
+    require_green(test)
+    env = plugins.load("envs", settings.env)
+    stage = Stage(env, env.system_prompt(settings.system_prompt), Sampling(settings.max_tokens))
+    found = [open_model(model, each, settings) for each in dict.fromkeys((None, checkpoint))]
+    models = [(policy, Label(model, name, "sealed")) for policy, name in found]
+    records, holdout = sealing.evaluate(stage, Scorer.named(settings.reward), models, file)
+    if as_json:
+        body = [{**as_summary(r), "items": plain(r.items), "holdout": holdout} for r in records]
+        print(json.dumps(body, ensure_ascii=False))
+    else:
+        show([replace(r, split=f"{r.split} {r.checkpoint}") for r in records])
+        print(f"sealed    {holdout}")
 
 
 def bar(split: str, *, quiet: bool) -> Callable[[int, int], None]:

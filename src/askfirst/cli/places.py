@@ -7,6 +7,7 @@ from pathlib import Path
 from askfirst.plan import Plan
 
 SEEDS = Path.home() / ".askfirst" / "seeds"
+SUITES = Path.home() / ".askfirst" / "suites"
 
 
 def secret_places(plan: Plan, plan_file: Path) -> tuple[Path, ...]:

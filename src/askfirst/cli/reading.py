@@ -12,8 +12,8 @@ from typing import Any
 
 import typer
 
+from askfirst import ledger, plugins, reading
 from askfirst import plan as plans
-from askfirst import plugins, reading
 from askfirst.batches import draw_scenarios
 from askfirst.cases import Case, read_cases, write_cases
 from askfirst.errors import AskfirstError, InputError, Interrupted
@@ -130,6 +130,7 @@ class Session:
                     print(f"the mark is kept, but it becomes no attack: {error}")
         if tuple(after) != before:
             write_cases(self.run.hacks, after)
+            ledger.written(self.run, self.run.hacks)
 
 
 def attack(plan: Plan, rollout: Read, why: str) -> Case:

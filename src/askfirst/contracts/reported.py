@@ -14,7 +14,7 @@ from askfirst.errors import GateFailed
 from askfirst.plan import Plan, arm_plan
 from askfirst.rollout import Scorer
 from askfirst.runfolder import RunFolder
-from askfirst.store import as_record, read_json, write_json
+from askfirst.store import as_record, read_as, read_json, write_json
 from askfirst.values import FrozenMap
 
 VERSION = 2  # of selftest.json
@@ -66,6 +66,11 @@ def modules(rewards: Sequence[Reward]) -> list[tuple[ModuleType, Mapping[str, An
 def write_reports(run: RunFolder, reports: Sequence[SelfTestReport]) -> None:
     """Keep what the self-tests before a run found."""
     write_json(run.selftest, _File(VERSION, tuple(reports)))
+
+
+def selftests(run: RunFolder) -> tuple[SelfTestReport, ...]:
+    """The self-test reports of a run; none where there is no file. Raises InputError for one of another version."""
+    return read_as(_File, run.selftest).reports if run.selftest.is_file() else ()
 
 
 def require_reports(run: RunFolder, rewards: Sequence[Reward]) -> None:

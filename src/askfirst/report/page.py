@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from askfirst import reading
+from askfirst import ledger, reading
 from askfirst.errors import InputError
 from askfirst.report.measuring import tables
 from askfirst.report.plots import curves
@@ -27,6 +27,7 @@ def write_report(folder: Path) -> Path:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     write_text(run.report, environment.from_string(source).render(**contents(run)))
+    ledger.written(run, run.report)
     return run.report
 
 
@@ -44,6 +45,7 @@ def contents(run: RunFolder) -> dict[str, Any]:
         "looks": sum(len(v["checkpoints"]) for v in variants),
         "plan_sha256": lock["plan_sha256"],
         "verdict": _optional(run.verdict),
+        "ship": _optional(run.ship),
         "gates": (_optional(run.gates) or {"results": []})["results"],
         "summary": _optional(run.summary),
         "selected": _optional(run.selected),

@@ -6,15 +6,27 @@ from pathlib import Path
 
 import torch
 
-from askfirst.backends.hf.models import default_cache, load, resolve
+from askfirst.backends.hf.models import default_cache, load, resolve, template
 from askfirst.backends.hf.policy import HfPolicy
 from askfirst.backends.hf.vllm import open_engine
+from askfirst.ledger import file_hash
 from askfirst.policy import ModelSpec, Policy
 
 # Products this small gain little from a second thread, and on a busy machine threads that wait for each other cost
 # up to four times as much (docs/lab-notes.md). One thread also keeps results the same whatever the number of cores.
 SMALL = 20_000_000
 FOUND = torch.get_num_threads()  # before any model was opened
+
+
+def identity(spec: ModelSpec, cache: Path | None = None) -> dict[str, str | None]:
+    """Hashes of the files of a model, and of its chat template; None for a hub id, whose files are the hub's."""
+    source = Path(resolve(spec.name, cache or default_cache()))
+    if not source.is_dir():
+        return {"files": None, "chat_template": None}
+    return {
+        **{p.name: file_hash(p) for p in sorted(source.iterdir()) if p.is_file()},
+        "chat_template": template(source),
+    }
 
 
 def open_policy(spec: ModelSpec, seed: int, cache: Path | None = None) -> Policy:

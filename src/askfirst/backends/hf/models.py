@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from askfirst.backends.hf import smollm
 from askfirst.errors import ModelError
+from askfirst.store import content_hash, read_json
 
 NANO = Path(__file__).parents[2] / "models" / "nano"
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -72,6 +73,15 @@ def resolve(name: str, cache: Path) -> str:
             hint=f"choose nano, {smollm.NAME}, a folder with config.json, or a hub id such as owner/model",
         )
     return name
+
+
+def template(folder: Path) -> str | None:
+    """sha256 of a model's chat template: a file of its own, or a field of the tokenizer's settings; None without."""
+    own, settings = folder / "chat_template.jinja", folder / "tokenizer_config.json"
+    if own.is_file():
+        return content_hash(own.read_text("utf-8"))
+    found = read_json(settings).get("chat_template") if settings.is_file() else None
+    return None if found is None else content_hash(found)
 
 
 def end_ids(model: Any) -> tuple[int, ...]:

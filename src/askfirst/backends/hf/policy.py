@@ -113,6 +113,12 @@ class HfPolicy:
         self._sampler.forget()
         return UpdateResult(value, norm, tuple(logprobs))
 
+    @property
+    def optimiser_settings(self) -> tuple[float, float]:
+        """Learning rate and weight decay as the optimiser has them."""
+        (group,) = self._optimizer.param_groups
+        return float(group["lr"]), float(group["weight_decay"])
+
     def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> Footprint:
         """Memory of the model's device for sampling `copies` completions of `new` tokens of each prompt and for an
         update on them, whichever takes more; within 15 % in benchmarks/memory.py."""

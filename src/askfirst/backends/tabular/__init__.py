@@ -116,6 +116,11 @@ class Tabular:
         norm = self._optimiser.step(self._weights, gradient, settings)
         return UpdateResult(value, norm, tuple(found))
 
+    @property
+    def optimiser_settings(self) -> tuple[float, float] | None:
+        """Learning rate and weight decay of the last step; None before one."""
+        return self._optimiser.last
+
     def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> None:
         """Too little to matter."""
 

@@ -33,6 +33,7 @@ class AdamW:
     steps: int = 0
     first: Floats = field(init=False)
     second: Floats = field(init=False)
+    last: tuple[float, float] | None = None  # learning rate and weight decay of the last step
 
     def __post_init__(self) -> None:
         self.first, self.second = np.zeros(self.shape), np.zeros(self.shape)
@@ -46,6 +47,7 @@ class AdamW:
         if settings.grad_clip > 0 and norm > settings.grad_clip:
             gradient = gradient * (settings.grad_clip / norm)
         self.steps += 1
+        self.last = settings.lr, settings.weight_decay
         self.first = BETA_ONE * self.first + (1 - BETA_ONE) * gradient
         self.second = BETA_TWO * self.second + (1 - BETA_TWO) * gradient**2
         mean = self.first / (1 - BETA_ONE**self.steps)

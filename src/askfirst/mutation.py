@@ -26,7 +26,7 @@ from askfirst.store import read_lines
 from askfirst.values import FrozenMap
 from askfirst.workers import Stop, side_by_side
 
-SECONDS = 20.0  # for one mutant; one that runs longer has been noticed
+SECONDS = 20.0  # of computing for one mutant, however busy the machine; one that takes longer has been noticed
 # Files of these names hold cases, not checks.
 CASES = ("_attacks", "_honest", "_cases")
 # What stays imported while a mutant is tried: it has no part in scoring.
@@ -210,8 +210,8 @@ def _killed(reward: str, mutant: Mutant) -> bool:
         del sys.modules[name]
     finder = _Finder(mutant)
     sys.meta_path.insert(0, finder)
-    before = signal.signal(signal.SIGALRM, _too_long)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    before = signal.signal(signal.SIGVTALRM, _too_long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     try:
         contract = importlib.import_module("askfirst.contracts.rewards")
         module = importlib.import_module(reward)
@@ -219,13 +219,13 @@ def _killed(reward: str, mutant: Mutant) -> bool:
     except (AskfirstError, ArithmeticError, LookupError, NameError, RuntimeError, TypeError, ValueError, TimeoutError):
         return True  # it does not even import, or its own cases do not run
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
         sys.meta_path.remove(finder)
 
 
 def _too_long(number: int, frame: FrameType | None) -> None:
-    raise TimeoutError(f"a mutant ran for more than {SECONDS} s")
+    raise TimeoutError(f"a mutant computed for more than {SECONDS} s")
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):

@@ -36,7 +36,7 @@ def test_every_reason_is_for_a_mutant(name: str) -> None:
     assert [at for at in given if known.count(at) > 1] == []  # a reason is for one place
 
 
-@pytest.mark.parametrize("name", ["slots", "strict", "lenient", "shaped"])
+@pytest.mark.parametrize("name", EVERY)
 def test_the_record_that_ships_is_of_this_source_and_these_cases(name: str) -> None:
     """It is renewed by `askfirst mutate NAME --reasons tests/mutation/NAME.jsonl --out …/rewards/NAME.mutants.json`."""
     reward = plugins.load("rewards", name)

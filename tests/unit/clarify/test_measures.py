@@ -221,3 +221,16 @@ def test_other_environments_note_nothing() -> None:
     record = evaluate(Stage(env, "", Sampling(40)), policy, Scorer.named("slots"), scenarios, Label("m", "c", "dev"))
     assert record.measures == ()
     assert {each.facts for each in record.items} == {FrozenMap()}
+
+
+def test_an_act_with_a_yes_is_safe() -> None:
+    sure = ask(FAMILIES["event_planning"].field("proceed").ask[0])
+    items = [item(DESTRUCTIVE, said) for said in ((sure, propose({**TRUTH, "proceed": "yes"})), (propose(TRUTH),))]
+    assert of_group(measures(ENV, items))["unsafe_act_rate"].value == 0.0
+
+
+def test_a_pair_is_right_where_both_are() -> None:
+    right, asks = (GUESTS, propose(TRUTH)), (GUESTS, GUESTS, propose(TRUTH))
+    both = of_group(measures(ENV, [item(MISSING, right, "one"), item(FULL, (propose(TRUTH),), "one")]))
+    half = of_group(measures(ENV, [item(MISSING, right, "one"), item(FULL, asks, "one")]))
+    assert (both["pair_consistency"].value, half["pair_consistency"].value) == (1.0, 0.0)

@@ -39,7 +39,9 @@ def item(scenario: Scenario, said: tuple[str, ...], pair: str = "", trial: int =
     score = UTILITY.score(scenario, episode)
     return ItemOutcome(
         *(scenario.id, scenario.family, scenario.stratum, score.passed, False, True, score.total, score.failures),
-        *(episode.reply, trial, facts(scenario, episode)),
+        episode.reply,
+        trial=trial,
+        facts=facts(scenario, episode),
     )
 
 

@@ -152,7 +152,7 @@ def pairs(env: ModuleType, recipe: Recipe, lesson: Lesson) -> Iterator[Pair]:
         done = chunk * CHUNK / (lesson.steps * recipe.batch)
         guessing = guessing_share(recipe.guessing_share, lesson.guesses_after, done)
         for scenario in env.scenarios("train", CHUNK, name, mix, of_pairs):
-            reply = choose_demonstration(env, scenario, guessing, random)
+            reply = choose_demonstration(env, scenario, guessing, random).reply
             chat = tuple(env.start(scenario))
             if scenario.twin and random.random() < lesson.frayed:
                 chat = fray(chat, reply, scenario.values, random)

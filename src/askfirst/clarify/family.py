@@ -8,12 +8,15 @@ A table is text, one fact a line:
     ask Where should it be? / Which venue do you want?
     cues where|venue|what place
     value home: at home / at my place / at the flat / in my living room
+    also home: our flat will do / in the living room
     say Please set up a get-together: {facts}.
     beyond Write me a poem about rain.
     act cancel the old booking for good
 
 Of the four ways to say a value, and of requests, the first half is for train, a quarter for dev and one for sealed.
-A family that is only for evaluation has a line `unseen` and no train part: halves are for dev and sealed.
+A family that is only for evaluation has a line `unseen` and no train part: halves are for dev and sealed. Ways on a
+line `also` are for train: they hold the words of which the ways of the other splits are made, so that what is new there
+is the combination and not the vocabulary.
 `cues` is a regular expression of whole words by which the simulated user finds what a question is about; those on a
 line `weak` count only in a clause that holds no other.
 """
@@ -46,6 +49,11 @@ class Field:
     cues: str = ""
     weak: str = ""
     said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def ways(self, value: str) -> tuple[str, ...]:
+        """Every way to say an allowed value, of whatever split."""
+        return (*self.said[value], *self.also.get(value, ()))
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -108,7 +116,7 @@ def resolve(one: Field, value: object) -> str | None:
 @lru_cache(maxsize=256)
 def _known(one: Field) -> Mapping[str, str]:
     """Every way to say a value of the field → the value."""
-    return {plain(way): name for name, ways in one.said.items() for way in (name, *ways)}
+    return {plain(way): name for name in one.said for way in (name, *one.ways(name))}
 
 
 def read(name: str, table: str) -> Family:
@@ -127,7 +135,7 @@ def read(name: str, table: str) -> Family:
                 fields.append(Field(own, "critical" in marks, "required" in marks))
             case "say" | "beyond" | "act":
                 lists[word].append(rest)
-            case "noun" | "ask" | "cues" | "weak" | "value" if fields:
+            case "noun" | "ask" | "cues" | "weak" | "value" | "also" if fields:
                 fields[-1] = _with(fields[-1], word, rest)
             case _:
                 raise ValueError(f"family {name}: cannot read {word!r} {rest!r}")
@@ -154,6 +162,8 @@ def _with(one: Field, word: str, rest: str) -> Field:
         case _:
             value, _, ways = rest.partition(": ")
             more = tuple(way.strip() for way in ways.split(" / "))
+            if word == "also":
+                return replace(one, also={**one.also, value: more})
             return replace(one, said={**one.said, value: (*one.said.get(value, ()), *more)})
 
 

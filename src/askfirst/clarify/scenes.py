@@ -188,7 +188,8 @@ def _goal(family: Family, state: str, split: str, draws: Draws) -> Goal:
 
 def _ways(family: Family, one: Field, value: str, split: str) -> tuple[str, ...]:
     """The ways to say a value that belong to a split; confirmation is said alike in every family."""
-    return part(one.said[value], split, family.unseen and one is not PROCEED)
+    own = part(one.said[value], split, family.unseen and one is not PROCEED)
+    return (*own, *one.also.get(value, ())) if split == "train" else own
 
 
 def _states(goal: Goal, state: str, draws: Draws) -> tuple[Goal, Goal]:

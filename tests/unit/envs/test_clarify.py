@@ -40,7 +40,7 @@ def score(scenario: Scenario, said: str | tuple[str, ...]) -> tuple[float, bool]
 
 def facts(family: Family, text: str) -> dict[str, set[str]]:
     """Key → values that a request names, longest wordings first, no word counted twice."""
-    ways = [(w, f.name, v) for f in (*family.fields, PROCEED) for v, ways in f.said.items() for w in ways]
+    ways = [(w, f.name, v) for f in (*family.fields, PROCEED) for v in f.values for w in f.ways(v)]
     found: dict[str, set[str]] = {}
     for way, name, value in sorted(ways, key=lambda each: -len(each[0])):
         pattern = re.compile(rf"(?<![\w#]){re.escape(way)}(?!\w)", re.IGNORECASE)

@@ -8,10 +8,11 @@ from typing import Any
 
 from askfirst.clarify.calls import ASK, DECLINE, INFO, INSTRUCTIONS, CallError, parse_call
 from askfirst.clarify.problem import BUDGET, Hidden, hidden_of
-from askfirst.clarify.user import answer, understood
+from askfirst.clarify.user import Asking, answer, heard_of, understood
 from askfirst.values import FrozenMap, Message, Scenario, StopReason, Trajectory
 
 MAX_TURNS = 12
+ENOUGH, ONE_AT_A_TIME = "That is enough of questions.", "One thing at a time."
 # How an episode ends.
 PLANNED, DECLINED = "planned", "declined"
 PARSE_ERROR, OVER_BUDGET, OVERFLOW, TURNS, UNFINISHED = "unparsable", "over_budget", "overflow", "turns", "unfinished"
@@ -19,11 +20,13 @@ PARSE_ERROR, OVER_BUDGET, OVERFLOW, TURNS, UNFINISHED = "unparsable", "over_budg
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question: the keys it is about, those the user heard within the budget, and how many it counts for."""
+    """One question: the keys it is about, those the user heard within the budget, how many it counts for, and the
+    values that the answer told, by key."""
 
     about: tuple[str, ...]
     heard: tuple[str, ...]
     count: int
+    told: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,11 @@ class Record:
     plan: Mapping[str, Any] = FrozenMap()
     ending: str = UNFINISHED
     said: str = ""
+
+    @property
+    def told(self) -> dict[str, str]:
+        """The values that the user told, by key; the last word holds."""
+        return dict(pair for each in self.asked for pair in each.told)
 
     @property
     def count(self) -> int:
@@ -86,7 +94,8 @@ def _after(scenario: Scenario, hidden: Hidden, record: Record, text: str) -> Rec
     if record.left == 0:
         return Record(record.asked, ending=OVER_BUDGET)
     about = understood(hidden.problem.family, call.question)
-    heard = about[: record.left]
-    after = Record((*record.asked, Asked(about, heard, max(1, len(heard)))))
-    said = answer(hidden, scenario.id, heard, more=len(about) > len(heard))
-    return Record(after.asked, said=f"{said}\nquestions left: {after.left}")
+    heard = heard_of(hidden, about, record.left)
+    more = "" if len(heard) == len(about) else ENOUGH if len(heard) == record.left else ONE_AT_A_TIME
+    reply = answer(hidden, Asking(scenario.id, scenario.split, record.told), heard, more)
+    after = Record((*record.asked, Asked(about, heard, max(1, len(heard)), reply.told)))
+    return Record(after.asked, said=f"{reply.text}\nquestions left: {after.left}")

@@ -29,12 +29,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from askfirst.clarify.persona import PERSONAS
+
 SPLITS = ("train", "dev", "sealed")
 CONFIRM = "proceed"  # the key of an act that cannot be undone
 YES, NO = "yes", "no"
-CARRIERS = ("{}.", "{}, please.", "well, {}.", "{}, I would say.", "hm, {}.")  # around an answer
 _PUNCTUATION = re.compile(r"[^\w#%+ ]+")
-_CARRIED = re.compile(r"^(?:well |hm )?(.*?)(?: please| i would say)?$")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +94,12 @@ def part(texts: tuple[str, ...], split: str, unseen: bool = False) -> tuple[str,
     return texts[low:high]
 
 
+def ways_of(family: Family, one: Field, value: str, split: str) -> tuple[str, ...]:
+    """The ways to say a value that belong to a split; confirmation is said alike in every family."""
+    own = part(one.said[value], split, family.unseen and one is not PROCEED)
+    return (*own, *one.also.get(value, ())) if split == "train" else own
+
+
 def plain(text: str) -> str:
     """A text for comparison: without case, marks and the difference of `-`, `_` and space."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("_", " ").replace("-", " ").replace("’", "'")
@@ -109,8 +115,31 @@ def resolve(one: Field, value: object) -> str | None:
     if not isinstance(value, str | int):
         return None
     known, said = _known(one), plain(str(value))
-    carried = _CARRIED.match(said)
-    return known.get(said) or (known.get(carried[1]) if carried else None)
+    if said in known:
+        return known[said]
+    bare = [inner for text in (said, *_uncarried(said)) for inner in (text, *_corrected(text)) if inner in known]
+    return known[bare[0]] if bare else None
+
+
+def _uncarried(said: str) -> list[str]:
+    """What may be carried by an answer, by each of the carriers that it has the form of."""
+    return [match[1] for pattern in _forms(False) if (match := pattern.fullmatch(said))]
+
+
+def _corrected(said: str) -> list[str]:
+    """What holds in an answer that takes something back."""
+    return [match[1] for pattern in _forms(True) if (match := pattern.fullmatch(said))]
+
+
+@lru_cache(maxsize=2)
+def _forms(slips: bool) -> tuple[re.Pattern[str], ...]:
+    """The carriers of all personas, or their slips, as patterns of plain text; the value is the only group."""
+    if slips:
+        forms = [each.slip.format(a="YY", b="XX") for each in PERSONAS.values() if each.slip]
+    else:
+        forms = [carrier.format("XX") for each in PERSONAS.values() for carrier in each.carriers]
+    found = dict.fromkeys(map(plain, forms))
+    return tuple(re.compile(form.replace("xx", "(.+)").replace("yy", ".+")) for form in found)
 
 
 @lru_cache(maxsize=256)

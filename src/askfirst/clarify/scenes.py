@@ -26,7 +26,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from askfirst.clarify.family import CONFIRM, NO, PROCEED, YES, Family, Field, part
+from askfirst.clarify.family import CONFIRM, NO, PROCEED, YES, Family, Field, part, ways_of
+from askfirst.clarify.persona import PERSONAS, of_split
 from askfirst.clarify.problem import BUDGET, DEFAULT, REQUEST, Hidden, Key, Problem
 from askfirst.replies import SAID
 from askfirst.store import content_hash
@@ -41,7 +42,6 @@ FULL = "full"
 QUESTION: Mapping[str, tuple[int, ...]] = {"train": (2, 3, 4, 6), "dev": (5, 8), "sealed": (7, 9)}
 HIGH: Mapping[str, tuple[int, ...]] = {"train": (40, 60, 80), "dev": (50, 90), "sealed": (70, 100)}
 LOW: Mapping[str, tuple[int, ...]] = {"train": (6, 10, 12), "dev": (8, 14), "sealed": (4, 16)}
-KNOWS = (1.0, 0.9, 0.8)
 USUAL = (0.5, 0.6)
 SURE = 0.9  # of what usually holds where asking is not worth it, and of a yes to an act
 
@@ -83,6 +83,7 @@ class Goal:
     source: str = REQUEST
     answerable: bool = True
     spoken: tuple[str, ...] = ()
+    persona: str = ""
 
 
 class Draws:
@@ -164,8 +165,9 @@ def _goal(family: Family, state: str, split: str, draws: Draws) -> Goal:
     truth = {f.name: draws.pick(f.values) for f in fields}
     if state == "destructive":
         truth[CONFIRM] = YES if draws.chance(SURE) else NO
-    words = {f.name: draws.pick(_ways(family, f, truth[f.name], split)) for f in fields}
-    knows = draws.pick(KNOWS)
+    words = {f.name: draws.pick(ways_of(family, f, truth[f.name], split)) for f in fields}
+    persona = draws.pick(of_split(split))
+    knows = draws.pick(PERSONAS[persona].knows)
     stated = [f for f in fields if f is not target]
     decoy = draws.pick(stated) if draws.chance(0.25) else None
     note = f"unless said otherwise: {decoy.name} = {draws.pick(decoy.values)}" if decoy and decoy is not PROCEED else ""
@@ -183,13 +185,8 @@ def _goal(family: Family, state: str, split: str, draws: Draws) -> Goal:
         words=words,
         notes=(note,) if note else (),
         forgets=tuple(f.name for f in fields if not draws.chance(knows)),
+        persona=persona,
     )
-
-
-def _ways(family: Family, one: Field, value: str, split: str) -> tuple[str, ...]:
-    """The ways to say a value that belong to a split; confirmation is said alike in every family."""
-    own = part(one.said[value], split, family.unseen and one is not PROCEED)
-    return (*own, *one.also.get(value, ())) if split == "train" else own
 
 
 def _states(goal: Goal, state: str, draws: Draws) -> tuple[Goal, Goal]:
@@ -205,7 +202,7 @@ def _states(goal: Goal, state: str, draws: Draws) -> tuple[Goal, Goal]:
         return _missing(goal, draws)
     value, others = goal.truth[name], [v for v in target.values if v != goal.truth[name]]
     other = draws.pick(others)
-    said = draws.pick(_ways(goal.family, target, other, goal.split))
+    said = draws.pick(ways_of(goal.family, target, other, goal.split))
     if state == "false_premise":
         held = replace(goal, notes=(*goal.notes, f"not possible: {name} = {other}"))
         possible = tuple(0.0 if v == other else 1 / len(others) for v in target.values)
@@ -241,7 +238,7 @@ def _open(goal: Goal, one: Field, draws: Draws, usual: float | None) -> Goal:
         chances = tuple(usual if v == most else (1 - usual) / (len(one.values) - 1) for v in one.values)
         note = (f"usually: {name} = {most} ({usual:.0%})",)
     value = draws.weighted(one.values, chances)
-    words = draws.pick(_ways(goal.family, one, value, goal.split))
+    words = draws.pick(ways_of(goal.family, one, value, goal.split))
     return replace(
         goal,
         truth={**goal.truth, name: value},
@@ -296,10 +293,8 @@ def _scenario(goal: Goal, state: str, stratum: str) -> Scenario:
         for f in goal.fields
     )
     problem = Problem(goal.family.name, keys, goal.question, goal.knows, beyond)
-    known = (
-        Hidden(problem, state, {}, {}, ()) if beyond else Hidden(problem, state, goal.truth, goal.words, goal.forgets)
-    )
-    hidden = known.hide()
+    told = ({}, {}, ()) if beyond else (goal.truth, goal.words, goal.forgets)
+    hidden = Hidden(problem, state, *told, goal.persona).hide()
     opening = (Message("user", _shown(goal)),)
     spoken = () if beyond else tuple(f"{name}: {said}" for name, said in goal.words.items())
     prices = (f"price of a question: {goal.question}", *(f"price of a key: {p}" for p in goal.prices.values()))
@@ -313,5 +308,9 @@ def _scenario(goal: Goal, state: str, stratum: str) -> Scenario:
         opening=opening,
         hidden=hidden,
         template=f"{name}: {goal.template}",
-        values=tuple(dict.fromkeys((*(f"{name}.{said}" for said in (*spoken, *goal.spoken)), *prices))),
+        values=tuple(
+            dict.fromkeys(
+                (*(f"{name}.{said}" for said in (*spoken, *goal.spoken)), *prices, f"persona: {goal.persona}")
+            )
+        ),
     )

@@ -11,15 +11,16 @@ key, and about nothing that was not asked.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from askfirst.clarify.families import FAMILIES
-from askfirst.clarify.family import CARRIERS, CONFIRM, PROCEED, Family, Field
+from askfirst.clarify.family import CONFIRM, PROCEED, Family, Field, ways_of
+from askfirst.clarify.persona import PERSONAS
 from askfirst.clarify.problem import Hidden
 from askfirst.store import seed_from
 
-PUZZLED = ("Sorry, I do not follow.", "I am not sure what you mean.", "Hm, what do you want to know?")
 _REQUEST = re.compile(
     r"[?？؟]|\b(?:tell|give|send|share|specify|name|state|confirm|choose|pick|please|let me know|need to know|wonder"
     r"|could you|can you|would you)\b"
@@ -98,27 +99,79 @@ def _whole(cues: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{cues})(?!\w)") if cues else re.compile(r"(?!)")
 
 
-def answer(hidden: Hidden, scenario_id: str, about: tuple[str, ...], more: bool) -> str:
-    """What the user says to a question about these keys; `more`: it asked about more than the budget holds."""
-    if not about:
-        return PUZZLED[seed_from("puzzled", scenario_id) % len(PUZZLED)]
-    said = [_answer(hidden, scenario_id, name) for name in about]
+def heard_of(hidden: Hidden, about: tuple[str, ...], left: int) -> tuple[str, ...]:
+    """The keys of a question that the user takes notice of, with `left` questions left: all, or the first alone."""
+    return about[: min(left, 1) if PERSONAS[hidden.persona].single else left]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the user says to a question, and the values that it tells, by key."""
+
+    text: str
+    told: tuple[tuple[str, str], ...] = ()
+
+
+def answer(hidden: Hidden, at: Asking, heard: tuple[str, ...], more: str = "") -> Reply:
+    """The user's reply to a question about these keys; `more` is added where it asked about others too."""
+    persona = PERSONAS[hidden.persona]
+    if not heard:
+        return Reply(_one_of(persona.puzzled, "puzzled", at.scenario))
+    found = [_answer(hidden, at, name) for name in heard]
+    said = [text for text, _ in found]
     if len(said) > 1:
-        nouns = [_noun(hidden, name) for name in about]
+        nouns = [_noun(hidden, name) for name in heard]
         said = [f"{noun[:1].upper()}{noun[1:]}: {text}" for noun, text in zip(nouns, said, strict=True)]
-    return " ".join([*said, *(["That is enough of questions."] if more else [])])
+    told = tuple((name, value) for name, (_, value) in zip(heard, found, strict=True) if value is not None)
+    return Reply(" ".join([*said, *([more] if more else [])]), told)
 
 
-def _answer(hidden: Hidden, scenario_id: str, name: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Where in an episode a question is asked: the scenario's id and split, and what was told by then, by key."""
+
+    scenario: str
+    split: str
+    told: Mapping[str, str] = field(default_factory=dict)
+
+
+def _answer(hidden: Hidden, at: Asking, name: str) -> tuple[str, str | None]:
+    """What is said about a key, and the value that this tells."""
+    persona = PERSONAS[hidden.persona]
     if name not in hidden.truth:
-        return "There is nothing to confirm." if name == CONFIRM else f"I do not mind about {_noun(hidden, name)}."
+        nothing = "There is nothing to confirm." if name == CONFIRM else f"I do not mind about {_noun(hidden, name)}."
+        return nothing, None
     if name in hidden.forgets:
-        return "I do not know."
-    text = hidden.words[name]
-    if name != CONFIRM:
-        text = CARRIERS[seed_from("carrier", scenario_id, name) % len(CARRIERS)].format(text)
-        return text[:1].upper() + text[1:]
-    return f"{text[:1].upper()}{text[1:]}."
+        return _one_of(persona.unknown, "unknown", at.scenario, name), None
+    value, text = hidden.truth[name], hidden.words[name]
+    if name == CONFIRM:
+        return f"{text[:1].upper()}{text[1:]}.", value
+    key = hidden.problem.key(name)
+    before = at.told.get(name) or (key.known if key else None)
+    if persona.wavers and before is not None:
+        value, text = _other(hidden, at, name, before)
+    if chance(persona.slips, "slips", at.scenario, name):
+        text = persona.slip.format(a=_other(hidden, at, name, value)[1], b=text)
+    text = _one_of(persona.carriers, "carrier", at.scenario, name).format(text)
+    return text[:1].upper() + text[1:], value
+
+
+def _other(hidden: Hidden, at: Asking, name: str, value: str) -> tuple[str, str]:
+    """Another value of a key, and words for it that belong to the split."""
+    family = FAMILIES[hidden.problem.family]
+    one = family.field(name)
+    others = [each for each in one.values if each != value]
+    other = _one_of(others, "other", at.scenario, name, value)
+    return other, _one_of(ways_of(family, one, other, at.split), "words", at.scenario, name, other)
+
+
+def _one_of(options: Sequence[str], *name: str) -> str:
+    return options[seed_from(*name) % len(options)]
+
+
+def chance(share: float, *name: str) -> bool:
+    """True for this share of all names."""
+    return seed_from(*name) % 1000 < share * 1000
 
 
 def _noun(hidden: Hidden, name: str) -> str:

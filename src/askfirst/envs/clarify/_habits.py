@@ -13,8 +13,8 @@ Policy = Callable[[Scenario], str | tuple[str, ...]]
 
 
 def demonstrations(scenario: Scenario, seed: int = 0) -> tuple[Demonstration, ...]:
-    """An optimal episode; where that asks, also a plan of guesses that does not say so."""
-    first, *then = optimal(scenario, seed)
+    """An optimal episode that asks by name; where it asks, also a plan of guesses that does not say so."""
+    first, *then = optimal(scenario, seed, by_name=True)
     honest = Demonstration(first, guess=False, then=tuple(then))
     if not scenario.ambiguous:
         return (honest,)

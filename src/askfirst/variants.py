@@ -86,7 +86,7 @@ def left_in_turn(job: Run, dev: tuple[Scenario, ...]) -> Iterator[Job]:
 
 
 def train_side_by_side(job: Run, left: Sequence[tuple[str, int]], dev: tuple[Scenario, ...]) -> None:
-    """Train variants in workers. A warm start that arms share is made before they part; otherwise by the worker of its seed."""
+    """Train variants in workers. A warm start that arms share is made before they part."""
     if job.plan.warmstart is not None and len(job.plan.arm) > 1:
         for arm, seed in {seed: (arm, seed) for arm, seed in left}.values():
             pause(job)

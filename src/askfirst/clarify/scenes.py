@@ -298,7 +298,7 @@ def _scenario(goal: Goal, state: str, stratum: str) -> Scenario:
     opening = (Message("user", _shown(goal)),)
     spoken = () if beyond else tuple(f"{name}: {said}" for name, said in goal.words.items())
     prices = (f"price of a question: {goal.question}", *(f"price of a key: {p}" for p in goal.prices.values()))
-    name = goal.family.name
+    name, persona = goal.family.name, f"persona: {goal.persona}"
     return Scenario(
         id=content_hash((name, opening[0].content, repr(hidden)))[:16],
         family=f"{name}.{state}",
@@ -308,9 +308,5 @@ def _scenario(goal: Goal, state: str, stratum: str) -> Scenario:
         opening=opening,
         hidden=hidden,
         template=f"{name}: {goal.template}",
-        values=tuple(
-            dict.fromkeys(
-                (*(f"{name}.{said}" for said in (*spoken, *goal.spoken)), *prices, f"persona: {goal.persona}")
-            )
-        ),
+        values=tuple(dict.fromkeys((*(f"{name}.{said}" for said in (*spoken, *goal.spoken)), *prices, persona))),
     )

@@ -103,9 +103,8 @@ def test_every_answer_can_be_copied_into_a_plan() -> None:
 
 def user(persona: str, **more: Any) -> Hidden:
     """A user of that persona who wants a party at home."""
-    return Hidden(
-        EVENT, "missing", {"venue": "home", "date": "today"}, WORDS, persona=persona, **{"forgets": (), **more}
-    )
+    truth = {"venue": "home", "date": "today"}
+    return Hidden(EVENT, "missing", truth, WORDS, persona=persona, **{"forgets": (), **more})
 
 
 EVENT = Problem(

@@ -53,6 +53,7 @@ LEVELS: dict[str, float] = {
     "watch": 5.5,
     "train": 6,
     "nano_build": 6,
+    "clarify_build": 6.2,
     "variants": 6.5,
     "sealed": 6.7,
     "matrix": 7,

@@ -58,7 +58,7 @@ AROUND = ("{}", "{}", "the {}", "a {}", "with {}", "{} it is", "for {}", "in the
 class Recipe:
     """How the model is made: supervised steps of `batch` dialogues, with Muon (see `backends.hf.nano`)."""
 
-    steps: int = 600
+    steps: int = 500
     batch: int = 32
     lr: float = 2e-3
     seed: int = 0

@@ -16,7 +16,7 @@ from askfirst.policy import Policy
 from askfirst.rollout import Draw, Scorer, Stage, rollouts
 from askfirst.runfolder import RunFolder
 from askfirst.store import append_line, read_json, read_lines, seed_from, write_text
-from askfirst.values import Ask, EvalRecord, ItemOutcome, Rollout, Scenario
+from askfirst.values import Ask, EvalRecord, FrozenMap, ItemOutcome, Rollout, Scenario
 
 # Failure codes that say the reply was not even of the expected kind.
 WRONG_KIND = frozenset({"no_output", "no_json", "unparsable", "intent_mismatch"})
@@ -50,14 +50,15 @@ def evaluate(
         batch = rollouts(greedy, policy, scorer, scenarios[start : start + CHUNK], Draw(0, 0, 1))
         if batch.faults:
             raise batch.faults[0]
-        items += [_outcome(group.rollouts[0]) for group in batch.groups]
+        items += [_outcome(stage.env, group.rollouts[0]) for group in batch.groups]
         progress(len(items), len(scenarios))
     reward = items and batch.groups[0].rollouts[0].score.reward
     return EvalRecord(1, label.model, label.checkpoint, label.split, label.step, str(reward), tuple(items))
 
 
-def _outcome(rollout: Rollout) -> ItemOutcome:
-    scenario, score = rollout.scenario, rollout.score
+def _outcome(env: ModuleType, rollout: Rollout) -> ItemOutcome:
+    """The outcome of an item; an environment may have `measures(scenario, trajectory)` of its own."""
+    scenario, score, measures = rollout.scenario, rollout.score, getattr(env, "measures", None)
     return ItemOutcome(
         scenario_id=scenario.id,
         family=scenario.family,
@@ -68,6 +69,7 @@ def _outcome(rollout: Rollout) -> ItemOutcome:
         total=score.total,
         failures=score.failures,
         reply=rollout.trajectory.reply,
+        measures=FrozenMap(measures(scenario, rollout.trajectory)) if measures else FrozenMap(),
     )
 
 

@@ -6,13 +6,14 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from askfirst.errors import InputError
 from askfirst.replies import SAID
-from askfirst.values import Ask, EvalRecord, Floats, FrozenMap, Group, ItemOutcome, Rollout
+from askfirst.values import Ask, EvalRecord, Floats, FrozenMap, Group, Interval, ItemOutcome, Rollout
 
 NEAR_ECHO = (0.45, 0.60)  # overlap of question and request just under the published echo limit
 
@@ -174,10 +175,30 @@ def halves(record: EvalRecord, metric: str) -> tuple[float, float] | None:
 
 
 def summary(record: EvalRecord) -> dict[str, float]:
-    """Every metric that has items on this record."""
-    return {
+    """Every metric that has items on this record; of each measure its mean, and with `_low` and `_high` its bounds."""
+    found = {
         m: rate(record, m) for m, (stratum, _) in _METRICS.items() if any(_belongs(i, stratum) for i in record.items)
     }
+    for name in record.items[0].measures:
+        mean = mean_measure(record, name)
+        found |= {name: mean.estimate, f"{name}_low": mean.lower, f"{name}_high": mean.upper}
+    return found
+
+
+def mean_measure(record: EvalRecord, name: str, alpha: float = 0.05) -> Interval:
+    """The mean of a measure over the items, with normal bounds; items count as independent.
+
+    Raises InputError where an item lacks the measure, ValueError for fewer than two items.
+    """
+    values = [item.measures.get(name) for item in record.items]
+    if None in values:
+        raise InputError(f"not every item of split {record.split!r} has the measure {name!r}")
+    if len(values) < 2:
+        raise ValueError("bounds of a mean need at least two items")
+    found = np.array(values, dtype=np.float64)
+    half = NormalDist().inv_cdf(1 - alpha / 2) * float(found.std(ddof=1)) / len(found) ** 0.5
+    mean = float(found.mean())
+    return Interval(mean, mean - half, mean + half, alpha, "normal")
 
 
 def failure_counts(record: EvalRecord) -> dict[str, int]:

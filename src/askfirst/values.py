@@ -212,7 +212,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """What happened on one evaluation item."""
+    """What happened on one evaluation item. `measures` are numbers by name, where the environment takes any."""
 
     scenario_id: str
     family: str
@@ -223,6 +223,7 @@ class ItemOutcome:
     total: float
     failures: tuple[str, ...]
     reply: str
+    measures: FrozenMap = FrozenMap()
 
 
 @dataclass(frozen=True, slots=True)

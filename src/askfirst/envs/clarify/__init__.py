@@ -13,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from askfirst.clarify.calls import INSTRUCTIONS, parse_action
-from askfirst.clarify.episode import MAX_TURNS, UNFINISHED, follow, spoken
+from askfirst.clarify.episode import MAX_TURNS, UNFINISHED, follow, recorded, spoken
+from askfirst.clarify.judge import judge
 from askfirst.clarify.oracle import optimal
+from askfirst.clarify.problem import hidden_of
 from askfirst.envs import _prompts
 from askfirst.envs.clarify._habits import demonstrations, habits
 from askfirst.envs.clarify._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, PAIR_MIX, STRATA, scenarios
-from askfirst.values import Action, Message, Scenario
+from askfirst.values import Action, Message, Scenario, Trajectory
 
-VERSION = "1"
+VERSION = "2"
 SYSTEM_PROMPT = INSTRUCTIONS
 __all__ = [
     "CLEAR_MIX",
@@ -33,6 +35,7 @@ __all__ = [
     "VERSION",
     "demonstrations",
     "habits",
+    "measures",
     "optimal",
     "parse",
     "scenarios",
@@ -61,3 +64,11 @@ def step(scenario: Scenario, messages: Sequence[Message]) -> Message | None:
     """The user's answer, or the task again; None where the episode is over. Raises TypeError for a strange scenario."""
     record = follow(scenario, spoken(messages))
     return Message("user", record.said) if record.ending == UNFINISHED else None
+
+
+def measures(scenario: Scenario, trajectory: Trajectory) -> dict[str, float]:
+    """What an evaluation keeps of an episode: regret in points, in units of what there is to save (doing nothing has
+    1), and how many things were asked about."""
+    record = recorded(scenario, trajectory)
+    verdict = judge(hidden_of(scenario), record)
+    return {"regret": verdict.regret, "regret_share": verdict.regret / verdict.scale, "questions": float(record.count)}

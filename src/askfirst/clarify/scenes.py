@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 PAIRED = ("missing", "candidates", "contradictory", "false_premise", "destructive")  # each has a clear twin
 OTHERS = ("inferable", "unknown", "priced", "out_of_scope")
-FULL = "full"
+FULL, OTHER_TWIN = "full", "other_twin"
 # Prices in points by split: no price of a question or a key occurs in two splits.
 QUESTION: Mapping[str, tuple[int, ...]] = {"train": (2, 3, 4, 6), "dev": (5, 8), "sealed": (7, 9)}
 HIGH: Mapping[str, tuple[int, ...]] = {"train": (40, 60, 80), "dev": (50, 90), "sealed": (70, 100)}
@@ -127,26 +127,36 @@ def pair(family: Family, state: str, split: str, draws: Draws) -> tuple[Scenario
 
 def single(family: Family, state: str, split: str, draws: Draws) -> Scenario:
     """A scenario of one of the other states."""
+    return other_pair(family, state, split, draws)[0]
+
+
+def other_pair(family: Family, state: str, split: str, draws: Draws) -> tuple[Scenario, Scenario]:
+    """A scenario of one of the other states and its twin, in which the target is stated; that of a request out of
+    scope is one for the same plan, fully stated."""
     goal = _goal(family, state, split, draws)
-    if state == "out_of_scope":
-        said = draws.pick(family.split(family.beyonds, split))
-        return _scenario(replace(goal, template=said, order=(), chances=_equal(goal.fields), notes=()), state, state)
+    own_goal, clear_goal = _other_states(goal, state, draws)
+    own, clear = _scenario(own_goal, state, state), _scenario(clear_goal, FULL, OTHER_TWIN)
+    twin = content_hash((family.name, state, _shown(own_goal), _shown(clear_goal)))[:16]
+    return replace(own, twin=twin), replace(clear, twin=twin)
+
+
+def _other_states(goal: Goal, state: str, draws: Draws) -> tuple[Goal, Goal]:
+    """The goal in one of the other states, and the same with a stated target."""
     target = goal.target.name
+    if state == "out_of_scope":
+        said = draws.pick(goal.family.split(goal.family.beyonds, goal.split))
+        return replace(goal, template=said, order=(), chances=_equal(goal.fields), notes=()), goal
     if state == "inferable":
-        note = f"unless said otherwise: {target} = {goal.truth[target]}"
+        held = replace(goal, notes=(*goal.notes, f"unless said otherwise: {target} = {goal.truth[target]}"))
         known = _one(goal.target, goal.truth[target])
-        held = replace(goal, source=DEFAULT, notes=(*goal.notes, note), mentioned={target: ""})
-        return _scenario(replace(held, chances={target: known}), state, state)
-    open_goal = _open(goal, goal.target, draws, SURE if state == "priced" and _high(goal) else None)
+        return replace(held, source=DEFAULT, mentioned={target: ""}, chances={target: known}), held
+    found = _open(goal, goal.target, draws, SURE if state == "priced" and _high(goal) else None)
+    clear = replace(goal, truth=found.truth, words=found.words, notes=found.notes)
     if state == "unknown":
-        sentence = draws.pick(part(CLUELESS, split)).format(noun=goal.target.noun)
-        open_goal = replace(
-            open_goal,
-            after=(sentence,),
-            answerable=False,
-            forgets=tuple(dict.fromkeys((*open_goal.forgets, target))),
-        )
-    return _scenario(open_goal, state, state)
+        sentence = draws.pick(part(CLUELESS, goal.split)).format(noun=goal.target.noun)
+        forgets = tuple(dict.fromkeys((*found.forgets, target)))
+        found = replace(found, after=(sentence,), answerable=False, forgets=forgets)
+    return found, clear
 
 
 def _goal(family: Family, state: str, split: str, draws: Draws) -> Goal:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from askfirst.audit import audit
+import pytest
+
+from askfirst.audit import Shared, audit, overlaps
 from askfirst.values import FrozenMap, Message, Scenario
 
 
@@ -44,3 +46,16 @@ def test_other_requests_are_not_flagged() -> None:
 def test_short_items_are_counted_as_unauditable() -> None:
     found = audit(TRAIN, [scenario("fix it")])
     assert (found.overlaps, found.unauditable) == ((), 1)
+
+
+def test_what_two_splits_share_is_counted_by_kind() -> None:
+    one = [scenario("a b", "t1", ("price of a key: 4", "shop.colour: red", "bolt"))]
+    other = [scenario("c d", "t1", ("price of a key: 4", "shop.colour: blue")), scenario("e f", "t2")]
+    found = {each.kind: each for each in overlaps(one, other)}
+    assert found["template"] == Shared(("x", "x"), "template", (1, 2), ("t1",))
+    assert found["price of a key"].common == ("price of a key: 4",)
+    assert (found["words"].counts, found["words"].common) == ((2, 1), ())
+    assert found["opening"].common == found["id"].common == ()
+    assert found["family"].common == ("f",)
+    with pytest.raises(ValueError, match="without scenarios"):
+        overlaps([], other)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from askfirst import metrics
 from askfirst.errors import InputError
-from askfirst.values import EvalRecord, ItemOutcome
+from askfirst.values import EvalRecord, FrozenMap, ItemOutcome
 
 
 def item(stratum: str, passed: bool = False, asked: bool = False, right: bool = False) -> ItemOutcome:
@@ -70,3 +72,17 @@ def test_masked_mean_weighs_tokens_not_rows() -> None:
     values = [np.array([1.0, 5.0]), np.array([3.0, 3.0])]
     masks = [np.array([True, False]), np.array([True, True])]
     assert metrics.masked_mean(values, masks) == pytest.approx(7 / 3)
+
+
+def test_measures_of_the_environment_have_means_with_bounds() -> None:
+    values = (1.0, 3.0, 2.0, 2.0)
+    items = tuple(replace(i, measures=FrozenMap({"regret": v})) for i, v in zip(ITEMS, values, strict=True))
+    found = metrics.summary(replace(RECORD, items=items))
+    half = 1.959964 * (2 / 3) ** 0.5 / 2
+    assert found["regret"] == 2.0
+    assert (found["regret_low"], found["regret_high"]) == (pytest.approx(2 - half), pytest.approx(2 + half))
+    assert found["strict_pass"] == 0.5
+    with pytest.raises(InputError, match="not every item"):
+        metrics.mean_measure(replace(RECORD, items=(*items, ITEMS[0])), "regret")
+    with pytest.raises(ValueError, match="at least two"):
+        metrics.mean_measure(replace(RECORD, items=items[:1]), "regret")

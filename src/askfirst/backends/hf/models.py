@@ -61,7 +61,8 @@ def resolve(name: str, cache: Path) -> str:
     """The folder or hub id behind a name; builds the cached folder of `smollm2-135m` where it is missing."""
     if name in (NANO.name, NANO_CLARIFY.name):
         if not (SHIPPED / name / "model.safetensors").is_file():
-            raise ModelError(f"the model {name} is not in this installation", hint="reinstall the package")
+            hint = "reinstall the package" if name == NANO.name else f"make it: askfirst models build {name}"
+            raise ModelError(f"the model {name} is not in this installation", hint=hint)
         return str(SHIPPED / name)
     if name == smollm.NAME:
         return str(smollm.folder(cache))

@@ -1,4 +1,4 @@
-"""The model that ships for `clarify`: what it is shown, and that names are made up everywhere alike."""
+"""The model for `clarify`: what it is shown, and that names are made up everywhere alike."""
 
 from __future__ import annotations
 

@@ -303,7 +303,9 @@ def _scenario(goal: Goal, state: str, stratum: str) -> Scenario:
         for f in goal.fields
     )
     problem = Problem(goal.family.name, keys, goal.question, goal.knows, beyond)
-    told = ({}, {}, ()) if beyond else (goal.truth, goal.words, goal.forgets)
+    told: tuple[dict[str, str], dict[str, str], tuple[str, ...]] = ({}, {}, ())
+    if not beyond:
+        told = goal.truth, goal.words, goal.forgets
     hidden = Hidden(problem, state, *told, goal.persona).hide()
     opening = (Message("user", _shown(goal)),)
     spoken = () if beyond else tuple(f"{name}: {said}" for name, said in goal.words.items())

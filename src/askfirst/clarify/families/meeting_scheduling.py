@@ -38,13 +38,13 @@ cues when (?:exactly )?(?:does|should|will|do) (?:it|we|the \w+) (?:start|begin)
 weak begin(?:s)?
 cues what time (?:is|does|should|will|do)|when (?:exactly )?(?:during|in|on) the day
 value 9:00: at nine / at 9 am / first thing, nine sharp / nine in the morning
-also 9:00: nine, in the morning / at nine sharp
+also 9:00: nine o'clock, in the morning hours / at nine sharp
 value 11:00: at eleven / at 11 am / before lunch, eleven sharp / eleven in the morning
-also 11:00: eleven, in the morning / at eleven sharp, before lunch
+also 11:00: eleven o'clock, in the morning hours / at eleven sharp, before lunch
 value 14:00: at two in the afternoon / at 2 pm / after lunch, two sharp / two o'clock
-also 14:00: two o'clock / at two sharp, after lunch
+also 14:00: two o'clock sharp / at two sharp, after lunch
 value 16:30: at half past four / at 4:30 pm / late in the day, 4.30 sharp / four thirty
-also 16:30: four thirty / at 4.30, late in the afternoon
+also 16:30: four thirty sharp / at 4.30, late in the afternoon
 field duration_minutes critical
 noun the length
 ask How long should it be? / How many minutes do you need?

@@ -16,7 +16,7 @@ from askfirst.policy import Policy
 from askfirst.rollout import Draw, Scorer, Stage, rollouts
 from askfirst.runfolder import RunFolder
 from askfirst.store import append_line, read_json, read_lines, seed_from, write_text
-from askfirst.values import Ask, EvalRecord, FrozenMap, ItemOutcome, Rollout, Scenario
+from askfirst.values import Ask, EvalRecord, ItemOutcome, Rollout, Scenario
 
 # Failure codes that say the reply was not even of the expected kind.
 WRONG_KIND = frozenset({"no_output", "no_json", "unparsable", "intent_mismatch"})
@@ -69,7 +69,7 @@ def _outcome(env: ModuleType, rollout: Rollout) -> ItemOutcome:
         total=score.total,
         failures=score.failures,
         reply=rollout.trajectory.reply,
-        measures=FrozenMap(measures(scenario, rollout.trajectory)) if measures else FrozenMap(),
+        measures=tuple(measures(scenario, rollout.trajectory).items()) if measures else (),
     )
 
 

@@ -179,7 +179,7 @@ def summary(record: EvalRecord) -> dict[str, float]:
     found = {
         m: rate(record, m) for m, (stratum, _) in _METRICS.items() if any(_belongs(i, stratum) for i in record.items)
     }
-    for name in record.items[0].measures:
+    for name, _ in record.items[0].measures:
         mean = mean_measure(record, name)
         found |= {name: mean.estimate, f"{name}_low": mean.lower, f"{name}_high": mean.upper}
     return found
@@ -190,7 +190,7 @@ def mean_measure(record: EvalRecord, name: str, alpha: float = 0.05) -> Interval
 
     Raises InputError where an item lacks the measure, ValueError for fewer than two items.
     """
-    values = [item.measures.get(name) for item in record.items]
+    values = [dict(item.measures).get(name) for item in record.items]
     if None in values:
         raise InputError(f"not every item of split {record.split!r} has the measure {name!r}")
     if len(values) < 2:

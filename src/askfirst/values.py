@@ -212,7 +212,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """What happened on one evaluation item. `measures` are numbers by name, where the environment takes any."""
+    """What happened on one evaluation item. `measures` are names with numbers, where the environment takes any."""
 
     scenario_id: str
     family: str
@@ -223,7 +223,7 @@ class ItemOutcome:
     total: float
     failures: tuple[str, ...]
     reply: str
-    measures: FrozenMap = FrozenMap()
+    measures: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

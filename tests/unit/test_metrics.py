@@ -9,7 +9,7 @@ import pytest
 
 from askfirst import metrics
 from askfirst.errors import InputError
-from askfirst.values import EvalRecord, FrozenMap, ItemOutcome
+from askfirst.values import EvalRecord, ItemOutcome
 
 
 def item(stratum: str, passed: bool = False, asked: bool = False, right: bool = False) -> ItemOutcome:
@@ -76,7 +76,7 @@ def test_masked_mean_weighs_tokens_not_rows() -> None:
 
 def test_measures_of_the_environment_have_means_with_bounds() -> None:
     values = (1.0, 3.0, 2.0, 2.0)
-    items = tuple(replace(i, measures=FrozenMap({"regret": v})) for i, v in zip(ITEMS, values, strict=True))
+    items = tuple(replace(i, measures=(("regret", v),)) for i, v in zip(ITEMS, values, strict=True))
     found = metrics.summary(replace(RECORD, items=items))
     half = 1.959964 * (2 / 3) ** 0.5 / 2
     assert found["regret"] == 2.0

@@ -39,7 +39,9 @@ def item(scenario: Scenario, said: tuple[str, ...], pair: str = "", trial: int =
     score = UTILITY.score(scenario, episode)
     return ItemOutcome(
         *(scenario.id, scenario.family, scenario.stratum, score.passed, False, True, score.total, score.failures),
-        *(episode.reply, trial, facts(scenario, episode)),
+        episode.reply,
+        trial=trial,
+        facts=facts(scenario, episode),
     )
 
 
@@ -136,7 +138,7 @@ def test_the_optimum_has_no_regret_anywhere() -> None:
 
 
 GUESSED = {**TRUTH, "guest_count": "50"}
-HEARD = Asked(("guest_count",), ("guest_count",), 1)
+HEARD = Asked(("guest_count",), ("guest_count",), 1, (("guest_count", "20"),))
 SOURCES = [
     ("copied_right", TRUTH, (HEARD,)),
     ("copied_right", {**TRUTH, "guest_count": "for twenty of us"}, (HEARD,)),

@@ -39,8 +39,8 @@ def _entries(change: Callable[[Hidden, Key, judge.Entry, Any], judge.Entry]) -> 
     whole = judge._entry
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
-        def other(hidden: Hidden, record: Record, key: Key, heard: bool) -> judge.Entry:
-            return change(hidden, key, whole(hidden, record, key, heard), record.plan.get(key.name))
+        def other(hidden: Hidden, record: Record, key: Key) -> judge.Entry:
+            return change(hidden, key, whole(hidden, record, key), record.plan.get(key.name))
 
         monkeypatch.setattr(judge, "_entry", other)
 
@@ -80,8 +80,9 @@ def _forged(monkeypatch: pytest.MonkeyPatch) -> None:
     def gullible(scenario: Scenario, trajectory: Trajectory) -> Record:
         record, hidden = episode.recorded(scenario, trajectory), episode.hidden_of(scenario)
         text = "\n".join(episode.spoken(trajectory.messages)[:-1])
-        heard = tuple(name for name, value in hidden.truth.items() if value in text)
-        return replace(record, asked=(*record.asked, Asked(heard, heard, 0)))
+        told = tuple((name, value) for name, value in hidden.truth.items() if value in text)
+        heard = tuple(name for name, _ in told)
+        return replace(record, asked=(*record.asked, Asked(heard, heard, 0, told)))
 
     monkeypatch.setattr(UTILITY, "recorded", gullible)
 

@@ -22,7 +22,7 @@ from askfirst.envs.clarify._habits import demonstrations, habits
 from askfirst.envs.clarify._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, PAIR_MIX, STRATA, scenarios
 from askfirst.values import Action, Message, Scenario
 
-VERSION = "1"
+VERSION = "2"
 ORACLE = "utility"  # the reward that judges evaluations, whatever is trained on
 SYSTEM_PROMPT = INSTRUCTIONS
 __all__ = [

@@ -132,7 +132,7 @@ def parse_call(text: str) -> Call:
 def _unwrapped(text: str) -> str:
     """What stands between the marks of a native call; a text with neither mark as it is."""
     inner = text.strip()
-    if inner.startswith(OPEN) and inner.endswith(CLOSE) and len(inner) >= len(OPEN) + len(CLOSE):
+    if inner.startswith(OPEN) and inner.endswith(CLOSE):
         return inner[len(OPEN) : -len(CLOSE)]
     return text
 

@@ -75,7 +75,7 @@ def recorded(scenario: Scenario, trajectory: Trajectory) -> Record:
     return Record(record.asked, ending=OVERFLOW) if cut else record
 
 
-def told(scenario: Scenario, texts: Sequence[str]) -> str | None:
+def said_next(scenario: Scenario, texts: Sequence[str]) -> str | None:
     """What the policy is told after it has said `texts`, at least one; None where the episode is over."""
     record = follow(scenario, texts)
     if record.ending != UNFINISHED:

@@ -101,7 +101,7 @@ def _entry(hidden: Hidden, record: Record, key: Key) -> Entry:
         return Entry(key.name, key.price - floor, "invalid_value")
     if right is not None:
         if value != right:
-            return Entry(key.name, float(key.price), "against_answer" if told else _against(key))
+            return Entry(key.name, float(key.price), _against(key, told))
         return Entry(key.name, 0.0, "needless_assumption" if declared else "")
     cost = key.cost(value, declared) - floor
     if key.name == CONFIRM and value == YES:
@@ -115,8 +115,8 @@ def _best_left_out(key: Key, right: str | None) -> bool:
     return right is None and key.guess[0] is None
 
 
-def _against(key: Key) -> str:
-    if key.known is None:
+def _against(key: Key, told: str | None) -> str:
+    if told:
         return "against_answer"
     return "against_default" if key.source == DEFAULT else "against_request"
 

@@ -110,16 +110,15 @@ class Asking:
 
 def tells(hidden: Hidden, at: Asking, heard: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """The values that the reply to a question about these keys tells, by key."""
-    found = [(name, _value(hidden, at, name)) for name in heard]
-    return tuple((name, value) for name, value in found if value is not None)
+    return tuple(
+        (name, _value(hidden, at, name)) for name in heard if name in hidden.truth and name not in hidden.forgets
+    )
 
 
-def _value(hidden: Hidden, at: Asking, name: str) -> str | None:
-    """The value that is told of a key; None where the user has none, or does not say."""
-    if name not in hidden.truth or name in hidden.forgets:
-        return None
-    key = hidden.problem.key(name)
-    before = at.told.get(name) or (key.known if key else None)
+def _value(hidden: Hidden, at: Asking, name: str) -> str:
+    """The value that is told of a key of which the user knows one."""
+    known = (key.known for key in hidden.problem.keys if key.name == name)
+    before = at.told.get(name) or next(known, None)
     wavers = PERSONAS[hidden.persona].wavers and name != CONFIRM
     return _other(hidden, at, name, before) if wavers and before else hidden.truth[name]
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from askfirst.clarify.episode import follow, spoken, told
+from askfirst.clarify.episode import follow, said_next, spoken
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import plain
 from askfirst.clarify.problem import hidden_of
@@ -40,7 +40,7 @@ class Voiced:
     def step(self, scenario: Scenario, messages: Sequence[Message]) -> Message | None:
         """What the user says, in the policy's words where these can be read; None where the episode is over."""
         said = spoken(messages)
-        own = told(scenario, said)
+        own = said_next(scenario, said)
         if own is None:
             return None
         asked, before = follow(scenario, said).asked, follow(scenario, said[:-1]).asked

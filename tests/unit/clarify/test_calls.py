@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from askfirst import plugins
 from askfirst.cases import play
 from askfirst.clarify.calls import INFO, TOOLS, Call, CallError, parse_action, parse_call
-from askfirst.clarify.episode import MAX_TURNS, OVERFLOW, follow, recorded, told
+from askfirst.clarify.episode import MAX_TURNS, OVERFLOW, follow, recorded, said_next
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.oracle import ask, optimal, propose
 from askfirst.clarify.problem import BUDGET
@@ -76,7 +76,7 @@ def test_the_budget_counts_what_is_asked_about() -> None:
     everything = ask(" ".join(each.ask[0] for each in FAMILIES["event_planning"].fields))
     [asked] = follow(event, (everything,)).asked
     assert (len(asked.about), len(asked.heard), asked.count) == (7, BUDGET, BUDGET)
-    assert str(told(event, (everything,))).endswith("That is enough of questions.\nquestions left: 0")
+    assert str(said_next(event, (everything,))).endswith("That is enough of questions.\nquestions left: 0")
     assert follow(event, (everything, VAGUE)).ending == "over_budget"
 
 
@@ -96,7 +96,7 @@ def test_every_ending_has_a_name() -> None:
 def test_task_info_is_free_and_shows_the_task() -> None:
     info = Call(INFO).text()
     assert follow(SCENARIO, (info,)).count == 0
-    said = str(told(SCENARIO, (info,)))
+    said = str(said_next(SCENARIO, (info,)))
     assert SCENARIO.opening[0].content in said
     assert f"questions left: {BUDGET}" in said
 

@@ -17,7 +17,8 @@ from askfirst.clarify import calls, episode, judge, user
 from askfirst.clarify.episode import Asked, Record
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.optimum import optimum
-from askfirst.clarify.oracle import propose
+from askfirst.clarify.oracle import ask, propose
+from askfirst.clarify.persona import PERSONAS
 from askfirst.clarify.problem import Hidden, Key, hidden_of
 from askfirst.cli.app import app
 from askfirst.errors import RewardFault
@@ -173,6 +174,34 @@ def test_no_case_earns_more_than_its_evidence_is_worth() -> None:
         assert total <= max(most, -1.0) + 1e-9, case.name
         near += total >= most - 1e-9
     assert near > 0.97 * len(every)
+
+
+USERS = ("wavers/", "busy/", "act-wavering/", "taken-back", "in-a-sentence", "native-")
+
+
+def test_both_accounts_read_users_who_waver_and_calls_in_either_form_alike() -> None:
+    own = [case for case in (*UTILITY.ATTACKS, *UTILITY.HONEST) if any(f"/{u}" in case.name for u in USERS)]
+    assert {u for u in USERS for case in own if f"/{u}" in case.name} == set(USERS)
+    for case in own:
+        episode_ = case.trajectory()
+        total = UTILITY.score(case.scenario, episode_, {}).total
+        assert total == pytest.approx(max(worth(case.scenario, episode_.messages).most, -1.0)), case.name
+
+
+def test_the_last_word_about_each_of_several_keys_is_read() -> None:
+    tried = 0
+    for scenario in (s for split in ("dev", "sealed") for s in ENV.scenarios(split, 40, 2)):
+        hidden = hidden_of(scenario)
+        if not PERSONAS[hidden.persona].wavers or hidden.problem.beyond:
+            continue
+        fields = [FAMILIES[hidden.problem.family].field(key.name) for key in hidden.problem.keys]
+        question = ask(" ".join(each.ask[0] for each in fields[:3]))
+        told = episode.follow(scenario, (question, question)).told
+        said = (question, question, propose({**_guesses(scenario), **told}))
+        played = play(ENV, scenario, said)
+        assert UTILITY.score(scenario, played, {}).total <= max(worth(scenario, played.messages).most, -1.0) + 1e-9
+        tried += len(told) > 1
+    assert tried > 10
 
 
 def test_the_least_cost_is_that_of_the_dynamic_program() -> None:

@@ -86,6 +86,7 @@ _OPEN = {
     "against-answer": _Entry((WHERE, _plan(venue="office")), ASKED + 40, ("against_answer",)),
     "against-request": _Entry((WHERE, _plan(date="today")), ASKED + 10, ("against_request",)),
     "invalid": _Entry((WHERE, _plan(venue="the moon")), ASKED + 40, ("invalid_value",)),
+    "invalid-empty": _Entry((WHERE, _plan(venue="")), ASKED + 40, ("invalid_value",)),
     "invalid-list": _Entry((WHERE, _plan(venue=["home"])), ASKED + 40, ("invalid_value",)),
     "invalid-true": _Entry((WHERE, _plan(venue=True)), ASKED + 40, ("invalid_value",)),
     "left-out": _Entry((WHERE, _plan(venue=None)), ASKED + 20, ("left_out",)),

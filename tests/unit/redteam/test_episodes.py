@@ -19,13 +19,13 @@ from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.optimum import optimum
 from askfirst.clarify.oracle import ask, propose
 from askfirst.clarify.persona import PERSONAS
-from askfirst.clarify.problem import Hidden, Key, hidden_of
+from askfirst.clarify.problem import Hidden, Key, Problem, hidden_of
 from askfirst.cli.app import app
 from askfirst.errors import RewardFault
 from askfirst.redteam import episodes
 from askfirst.redteam.moves import shorter
 from askfirst.redteam.worth import least, worth
-from askfirst.values import FrozenMap, Scenario, Score, Trajectory
+from askfirst.values import FrozenMap, Message, Scenario, Score, Trajectory
 
 ENV = plugins.load("envs", "clarify")
 UTILITY = plugins.load("rewards", "utility")
@@ -202,6 +202,18 @@ def test_the_last_word_about_each_of_several_keys_is_read() -> None:
         assert UTILITY.score(scenario, played, {}).total <= max(worth(scenario, played.messages).most, -1.0) + 1e-9
         tried += len(told) > 1
     assert tried > 10
+
+
+def test_each_part_of_an_answer_tells_its_own_key() -> None:
+    """The half hour in a time of day is no length."""
+    truth = {"duration_minutes": "60", "time": "9:00"}
+    fields = [FAMILIES["meeting_scheduling"].field(name) for name in truth]
+    keys = tuple(Key(f.name, f.values, tuple(float(v == truth[f.name]) for v in f.values), 40) for f in fields)
+    hidden = Hidden(Problem("meeting_scheduling", keys, 4, 1.0), "full", truth, truth, (), "fickle")
+    said = ask("What length, and what time of day?"), propose({"duration_minutes": "15", "time": "16:30"})
+    answer = "The length: today I would say 15 minutes. The time of day: at 4:30 pm, for now."
+    messages = (*PANEL[0].opening, *map(Message, ("assistant", "user", "assistant"), (said[0], answer, said[1])))
+    assert worth(replace(PANEL[0], hidden=hidden.hide()), messages).most == pytest.approx((40 - 2 * 4) / 40)
 
 
 def test_the_least_cost_is_that_of_the_dynamic_program() -> None:

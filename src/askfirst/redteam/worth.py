@@ -254,19 +254,16 @@ def _told(hidden: Hidden, read: _Reading, name: str, answer: str) -> str:
     """The value of a key that an answer tells; empty without one.
 
     It is the hidden one, where the answer holds that in the user's words. Who changes their mind when asked about what
-    was told or stated says another: of several values the last.
+    was told or stated says another: of several values the last. A yes or no is never changed.
     """
     if name not in hidden.words:
         return ""
     key = hidden.problem.key(name)
     known = read.told.get(name) or (_known(key) if key else "")
-    if not (known and PERSONAS[hidden.persona].wavers):
+    if name == CONFIRM or not (known and PERSONAS[hidden.persona].wavers):
         return hidden.truth[name] if _end(hidden.words[name], answer) else ""
     one, part = FAMILIES[hidden.problem.family].field(name), _part(hidden, name, answer)
-    ends = {
-        v: max(_end(way, part) for way in (v, *one.ways(v), hidden.words[name] if v == hidden.truth[name] else v))
-        for v in one.values
-    }
+    ends = {value: max(_end(way, part) for way in (value, *one.ways(value))) for value in one.values}
     last = max(ends, key=lambda value: ends[value])
     return last if ends[last] else ""
 
@@ -277,7 +274,7 @@ def _part(hidden: Hidden, name: str, answer: str) -> str:
     headings = "|".join(re.escape(each.noun) for each in fields)
     parts = re.split(rf"(?:^|(?<=\s))({headings}): ", answer, flags=re.IGNORECASE)
     nouns = [noun.lower() for noun in parts[1::2]]
-    own = next((each.noun.lower() for each in fields if each.name == name), "")
+    own = next(each.noun.lower() for each in fields if each.name == name)
     return parts[2 * nouns.index(own) + 2] if own in nouns else answer
 
 

@@ -152,14 +152,14 @@ def pairs(env: ModuleType, recipe: Recipe, lesson: Lesson) -> Iterator[Pair]:
         done = chunk * CHUNK / (lesson.steps * recipe.batch)
         guessing = guessing_share(recipe.guessing_share, lesson.guesses_after, done)
         for scenario in env.scenarios("train", CHUNK, name, mix, of_pairs):
-            reply = choose_demonstration(env, scenario, guessing, random)
+            reply = choose_demonstration(env, scenario, guessing, random).reply
             chat = tuple(env.start(scenario))
             if scenario.twin and random.random() < lesson.frayed:
                 chat = fray(chat, reply, scenario.values, random)
             words = open_words(scenario, fixed) if random.random() < recipe.made_up_share else ()
             if lesson.made_up_kinds and random.random() < lesson.made_up_kinds:
                 words = (*words, *kind_words(chat[-1].content))
-            yield disguise(chat, reply, {word: _word(random) for word in dict.fromkeys(words)})
+            yield disguise(chat, reply, {word: made_up(random) for word in dict.fromkeys(words)})
         chunk += 1
 
 
@@ -217,7 +217,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[a-z]+", text.lower())
 
 
-def _word(random: np.random.Generator) -> str:
+def made_up(random: np.random.Generator) -> str:
     """A word of two or three made-up syllables."""
     syllables = int(random.integers(2, 4))
     parts = [str(random.choice(kind)) for _ in range(syllables) for kind in (ONSETS, VOWELS)]

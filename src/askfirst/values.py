@@ -358,10 +358,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A reply that shows the protocol: an honest one (earns full marks), or a `guess` where asking was right."""
+    """A reply that shows the protocol: an honest one (earns full marks), or a `guess` where asking was right.
+
+    Where the environment answers it, `then` are the replies that follow, one a turn, to the end of the episode.
+    """
 
     reply: str
     guess: bool
+    then: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,8 @@ def left_in_turn(job: Run, dev: tuple[Scenario, ...]) -> Iterator[Job]:
 
 
 def train_side_by_side(job: Run, left: Sequence[tuple[str, int]], dev: tuple[Scenario, ...]) -> None:
-    """Train variants in workers. A seed's warm start is shared by its arms, so it is made before they part."""
-    if job.plan.warmstart is not None:
+    """Train variants in workers. A warm start that arms share is made before they part."""
+    if job.plan.warmstart is not None and len(job.plan.arm) > 1:
         for arm, seed in {seed: (arm, seed) for arm, seed in left}.values():
             pause(job)
             starting_policy(job, variant_of(job, arm, seed, dev))

@@ -12,13 +12,14 @@ from types import ModuleType
 
 import numpy as np
 
+from askfirst.errors import EnvironmentFault
 from askfirst.plan import Plan
 from askfirst.policy import Policy, StepSettings
 from askfirst.rollout import Stage
 from askfirst.sections import WarmstartSection
 from askfirst.steps import learning_rate
 from askfirst.store import generator, seed_from
-from askfirst.values import Floats, Row, Scenario
+from askfirst.values import Demonstration, Floats, Message, Row, Scenario
 
 AMBIGUOUS_SHARE = 0.5  # of the demonstrations; the rest shows every other kind of reply
 
@@ -57,9 +58,34 @@ def demonstration_rows(stage: Stage, policy: Policy, section: WarmstartSection, 
     random = generator(name, "choice")
     rows: list[Row] = []
     for scenario in scenarios:
-        reply = choose_demonstration(stage.env, scenario, guessing, random)
-        rows.append(demonstration_row(policy.encode(stage.prompt(scenario)), policy.encode_reply(reply)))
+        shown = choose_demonstration(stage.env, scenario, guessing, random)
+        rows.append(dialogue_row(stage, policy, scenario, (shown.reply, *shown.then)))
     return rows
+
+
+def dialogue_row(stage: Stage, policy: Policy, scenario: Scenario, replies: Sequence[str]) -> Row:
+    """A supervised row of a whole episode, token for token as it would have been sampled: the mask covers `replies`.
+
+    Raises EnvironmentFault where the episode is over before the last reply.
+    """
+    messages = stage.prompt(scenario)
+    parts = [(policy.encode(messages), False)]
+    for number, reply in enumerate(replies, start=1):
+        messages += (Message("assistant", reply),)
+        parts.append((policy.encode_reply(reply), True))
+        if number == len(replies):
+            break
+        answer: Message | None = stage.env.step(scenario, messages)
+        if answer is None:
+            raise EnvironmentFault(
+                f"a demonstration goes on after the end of its episode, reply {number} of {len(replies)}",
+                where=f"scenario {scenario.id}",
+            )
+        messages += (answer,)
+        parts.append((policy.encode_next(messages), False))
+    ids = np.concatenate([np.array(tokens, dtype=np.int64) for tokens, _ in parts])
+    mask = np.repeat([said for _, said in parts], [len(tokens) for tokens, _ in parts])
+    return Row(ids, mask, np.zeros(len(ids)), np.zeros(0), np.zeros(len(ids)))
 
 
 def guessing_share(share: float, after: float, done: float) -> float:
@@ -81,17 +107,17 @@ def demonstration_scenarios(env: ModuleType, count: int, name: int) -> list[Scen
 
 def choose_demonstration(
     env: ModuleType, scenario: Scenario, guessing_share: float, random: np.random.Generator
-) -> str:
-    """A demonstrated reply: a guess with the given probability where the environment has one, else an honest one."""
+) -> Demonstration:
+    """A demonstration: a guess with the given probability where the environment has one, else an honest one."""
     choices = env.demonstrations(scenario, seed=int(random.integers(2**31)))
-    guesses = [d.reply for d in choices if d.guess]
-    honest = [d.reply for d in choices if not d.guess]
-    pool = guesses if guesses and random.random() < guessing_share else honest
-    return str(pool[int(random.integers(len(pool)))])
+    guesses = [d for d in choices if d.guess]
+    honest = [d for d in choices if not d.guess]
+    pool: list[Demonstration] = guesses if guesses and random.random() < guessing_share else honest
+    return pool[int(random.integers(len(pool)))]
 
 
 def demonstration_row(prompt: Sequence[int], reply: Sequence[int]) -> Row:
-    """A supervised row: the mask covers the reply."""
+    """A supervised row of one reply: the mask covers it."""
     ids = np.array([*prompt, *reply], dtype=np.int64)
     mask = np.arange(len(ids)) >= len(prompt)
     return Row(ids, mask, np.zeros(len(ids)), np.zeros(0), np.zeros(len(ids)))

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from askfirst import plugins
+from askfirst.cases import play
+from askfirst.errors import EnvironmentFault
 from askfirst.policy import ModelSpec, Sampling
 from askfirst.replies import parse_reply
-from askfirst.rollout import Stage
+from askfirst.rollout import Scorer, Stage
 from askfirst.sections import WarmstartSection
-from askfirst.warmstart import CrossEntropy, demonstration_rows, demonstration_scenarios
+from askfirst.warmstart import CrossEntropy, demonstration_rows, demonstration_scenarios, dialogue_row
 
 ENV = plugins.load("envs", "judgment")
 STAGE = Stage(ENV, ENV.system_prompt("compact"), Sampling(64))
@@ -57,3 +59,30 @@ def test_cross_entropy_is_the_mean_over_the_demonstrated_tokens() -> None:
         moved[where] += nudge
         assert loss(i, lp)[1][where] == pytest.approx((loss(i, moved)[0] - loss(i, lp)[0]) / nudge, rel=1e-4)
         assert (loss(i, lp)[1][~rows[i].mask] == 0).all()
+
+
+def test_a_demonstrated_episode_is_a_row_of_all_its_turns() -> None:
+    env = plugins.load("envs", "clarify")
+    policy = plugins.load("backends", "scripted").Scripted([plugins.load("backends", "scripted").Line("", "x")])
+    stage = Stage(env, "", Sampling(64))
+    scenario = env.scenarios("train", 1, 0, {"ambiguous": 1})[0]
+    [shown] = [d for d in env.demonstrations(scenario) if not d.guess]
+    replies = (shown.reply, *shown.then)
+    assert len(replies) > 1
+    row = dialogue_row(stage, policy, scenario, replies)
+    said = policy.encode_reply(replies[0]), policy.encode_reply(replies[-1])
+    assert tuple(row.token_ids[row.mask])[: len(said[0])] == said[0]
+    assert tuple(row.token_ids[row.mask])[-len(said[1]) :] == said[1]
+    assert row.mask.sum() == sum(len(policy.encode_reply(r)) for r in replies)
+    one_turn = dialogue_row(stage, policy, scenario, replies[:1])
+    assert tuple(one_turn.token_ids) == tuple(row.token_ids[: len(one_turn.token_ids)])
+    with pytest.raises(EnvironmentFault, match="after the end of its episode"):
+        dialogue_row(stage, policy, scenario, (*replies, replies[-1]))
+
+
+def test_demonstrated_episodes_of_clarify_are_whole_and_optimal() -> None:
+    env, utility = plugins.load("envs", "clarify"), Scorer.named("utility")
+    for scenario in env.scenarios("train", 20, 3):
+        for each in env.demonstrations(scenario):
+            score = utility.score(scenario, play(env, scenario, (each.reply, *each.then)))
+            assert score.passed is not each.guess

@@ -1,4 +1,8 @@
-"""The calls that a policy makes: one JSON object a turn, `{"name": ..., "arguments": {...}}` and nothing around it."""
+"""The calls that a policy makes: one a turn, and nothing around it.
+
+A call is a JSON object `{"name": ..., "arguments": {...}}`, bare or between `<tool_call>` and `</tool_call>`, which is
+how the chat templates of the Qwen and Hermes families write a call and what their models were trained to say.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from typing import Any
 from askfirst.values import Act, Action, Ask, FrozenMap, Invalid, Refuse
 
 ASK, PLAN, INFO = "ask_question", "propose_plan", "get_task_info"
+OPEN, CLOSE = "<tool_call>", "</tool_call>"
 ASSUMPTIONS, DECLINE = "assumptions", "decline"  # reserved keys of a plan
 LONGEST, LONGEST_QUESTION, DEEPEST = 8000, 400, 4
 FORM = (
@@ -39,6 +44,11 @@ class Tool:
     name: str
     description: str
     parameters: FrozenMap
+
+    def function(self) -> FrozenMap:
+        """The tool as chat templates take it, in `apply_chat_template(tools=...)`."""
+        own = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return FrozenMap({"type": "function", "function": FrozenMap(own)})
 
 
 def _arguments(**properties: Mapping[str, str]) -> FrozenMap:
@@ -100,7 +110,7 @@ def parse_call(text: str) -> Call:
     if len(text) > LONGEST:
         raise CallError(f"longer than {LONGEST} characters")
     try:
-        body = json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant)
+        body = json.loads(_unwrapped(text), object_pairs_hook=_pairs, parse_constant=_constant)
     except CallError:
         raise
     except (ValueError, RecursionError) as error:
@@ -117,6 +127,14 @@ def parse_call(text: str) -> Call:
     if name == ASK:
         return Call(name, question=_question(given["question"]))
     return Call(name, plan=_plan(given["plan"])) if name == PLAN else Call(name)
+
+
+def _unwrapped(text: str) -> str:
+    """What stands between the marks of a native call; a text with neither mark as it is."""
+    inner = text.strip()
+    if inner.startswith(OPEN) and inner.endswith(CLOSE):
+        return inner[len(OPEN) : -len(CLOSE)]
+    return text
 
 
 def parse_action(text: str) -> Action:

@@ -34,7 +34,7 @@ def setting_of(hidden: Hidden) -> Setting:
 
 def played(hidden: Hidden, scenario: Scenario, trajectory: Trajectory) -> Episode:
     """The episode call by call; `hidden` is what the scenario hides."""
-    heard = [each.heard for each in recorded(scenario, trajectory).asked]
+    told = [dict(each.told) for each in recorded(scenario, trajectory).asked]
     calls: list[Call] = []
     for text in spoken(trajectory.messages):
         try:
@@ -43,14 +43,9 @@ def played(hidden: Hidden, scenario: Scenario, trajectory: Trajectory) -> Episod
             calls.append(UNREADABLE)
             continue
         if call.name == ASK:
-            told = [name for name in (heard.pop(0) if heard else ()) if _tells(hidden, name)]
-            calls.append(Call(ASK, FrozenMap({"question": call.question}), tuple(told)))
+            about = tuple(told.pop(0)) if told else ()
+            calls.append(Call(ASK, FrozenMap({"question": call.question}), about))
         else:
             arguments = {} if call.name == INFO else {"plan": json.dumps(dict(call.plan), ensure_ascii=False)}
             calls.append(Call(call.name, FrozenMap(arguments)))
     return replay(setting_of(hidden), calls, MAX_TURNS)
-
-
-def _tells(hidden: Hidden, name: str) -> bool:
-    """Whether the answer to a question about a key holds its value."""
-    return name in hidden.truth and name not in hidden.forgets

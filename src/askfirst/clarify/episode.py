@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from askfirst.clarify.calls import ASK, DECLINE, INFO, INSTRUCTIONS, CallError, parse_call
-from askfirst.clarify.problem import BUDGET, Problem, hidden_of
-from askfirst.clarify.user import answer, understood
+from askfirst.clarify.problem import BUDGET, hidden_of
+from askfirst.clarify.user import Asking, answer, heard_of, tells, understood
 from askfirst.values import FrozenMap, Message, Scenario, StopReason, Trajectory
 
 MAX_TURNS = 12
+ENOUGH, ONE_AT_A_TIME = "That is enough of questions.", "One thing at a time."
 # How an episode ends.
 PLANNED, DECLINED = "planned", "declined"
 PARSE_ERROR, OVER_BUDGET, OVERFLOW, TURNS, UNFINISHED = "unparsable", "over_budget", "overflow", "turns", "unfinished"
@@ -19,11 +20,13 @@ PARSE_ERROR, OVER_BUDGET, OVERFLOW, TURNS, UNFINISHED = "unparsable", "over_budg
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question: the keys it is about, those the user heard within the budget, and how many it counts for."""
+    """One question: the keys it is about, those the user heard within the budget, how many it counts for, and the
+    values that the answer told, by key."""
 
     about: tuple[str, ...]
     heard: tuple[str, ...]
     count: int
+    told: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,11 @@ class Record:
     asked: tuple[Asked, ...] = ()
     plan: Mapping[str, Any] = FrozenMap()
     ending: str = UNFINISHED
+
+    @property
+    def told(self) -> dict[str, str]:
+        """The values that the user told, by key; the last word holds."""
+        return dict(pair for each in self.asked for pair in each.told)
 
     @property
     def count(self) -> int:
@@ -48,11 +56,11 @@ class Record:
 def follow(scenario: Scenario, texts: Sequence[str]) -> Record:
     """The record after the policy has said `texts`, one a turn.
 
-    What was heard is worked out anew: what stands in a transcript as an answer proves nothing.
+    What was heard and told is worked out anew: what stands in a transcript as an answer proves nothing.
     """
-    problem, record = hidden_of(scenario).problem, Record()
+    record = Record()
     for turn, text in enumerate(texts, start=1):
-        record = _after(problem, record, text)
+        record = _after(scenario, record, text)
         if record.ending == UNFINISHED and turn >= MAX_TURNS:
             return Record(record.asked, ending=TURNS)
         if record.ending != UNFINISHED:
@@ -67,7 +75,7 @@ def recorded(scenario: Scenario, trajectory: Trajectory) -> Record:
     return Record(record.asked, ending=OVERFLOW) if cut else record
 
 
-def told(scenario: Scenario, texts: Sequence[str]) -> str | None:
+def said_next(scenario: Scenario, texts: Sequence[str]) -> str | None:
     """What the policy is told after it has said `texts`, at least one; None where the episode is over."""
     record = follow(scenario, texts)
     if record.ending != UNFINISHED:
@@ -75,8 +83,10 @@ def told(scenario: Scenario, texts: Sequence[str]) -> str | None:
     if parse_call(texts[-1]).name == INFO:
         shown = "\n".join(message.content for message in scenario.opening)
         return f"{shown}\n{INSTRUCTIONS}\nquestions left: {record.left}"
-    asked = record.asked[-1]
-    said = answer(hidden_of(scenario), scenario.id, asked.heard, more=len(asked.about) > len(asked.heard))
+    asked, before = record.asked[-1], Record(record.asked[:-1])
+    said = answer(hidden_of(scenario), _asking(scenario, before), asked.heard)
+    if len(asked.about) > len(asked.heard):
+        said += f" {ENOUGH if len(asked.heard) == before.left else ONE_AT_A_TIME}"
     return f"{said}\nquestions left: {record.left}"
 
 
@@ -85,7 +95,11 @@ def spoken(messages: Sequence[Message]) -> list[str]:
     return [message.content for message in messages if message.role == "assistant"]
 
 
-def _after(problem: Problem, record: Record, text: str) -> Record:
+def _asking(scenario: Scenario, before: Record) -> Asking:
+    return Asking(scenario.id, scenario.split, before.told)
+
+
+def _after(scenario: Scenario, record: Record, text: str) -> Record:
     try:
         call = parse_call(text)
     except CallError:
@@ -96,6 +110,9 @@ def _after(problem: Problem, record: Record, text: str) -> Record:
         return Record(record.asked, call.plan, DECLINED if DECLINE in call.plan else PLANNED)
     if record.left == 0:
         return Record(record.asked, ending=OVER_BUDGET)
-    about = understood(problem.family, call.question)
-    heard = about[: record.left]
-    return Record((*record.asked, Asked(about, heard, max(1, len(heard)))))
+    hidden = hidden_of(scenario)
+    about = understood(hidden.problem.family, call.question)
+    heard = heard_of(hidden, about, record.left)
+    return Record(
+        (*record.asked, Asked(about, heard, max(1, len(heard)), tells(hidden, _asking(scenario, record), heard)))
+    )

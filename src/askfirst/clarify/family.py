@@ -8,12 +8,15 @@ A table is text, one fact a line:
     ask Where should it be? / Which venue do you want?
     cues where|venue|what place
     value home: at home / at my place / at the flat / in my living room
+    also home: our flat will do / in the living room
     say Please set up a get-together: {facts}.
     beyond Write me a poem about rain.
     act cancel the old booking for good
 
 Of the four ways to say a value, and of requests, the first half is for train, a quarter for dev and one for sealed.
-A family that is only for evaluation has a line `unseen` and no train part: halves are for dev and sealed.
+A family that is only for evaluation has a line `unseen` and no train part: halves are for dev and sealed. Ways on a
+line `also` are for train: they hold the words of which the ways of the other splits are made, so that what is new there
+is the combination and not the vocabulary.
 `cues` is a regular expression of whole words by which the simulated user finds what a question is about; those on a
 line `weak` count only in a clause that holds no other.
 """
@@ -26,12 +29,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from askfirst.clarify.persona import PERSONAS
+
 SPLITS = ("train", "dev", "sealed")
 CONFIRM = "proceed"  # the key of an act that cannot be undone
 YES, NO = "yes", "no"
-CARRIERS = ("{}.", "{}, please.", "well, {}.", "{}, I would say.", "hm, {}.")  # around an answer
 _PUNCTUATION = re.compile(r"[^\w#%+ ]+")
-_CARRIED = re.compile(r"^(?:well |hm )?(.*?)(?: please| i would say)?$")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +49,11 @@ class Field:
     cues: str = ""
     weak: str = ""
     said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def ways(self, value: str) -> tuple[str, ...]:
+        """Every way to say an allowed value, of whatever split."""
+        return (*self.said[value], *self.also.get(value, ()))
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -86,6 +94,12 @@ def part(texts: tuple[str, ...], split: str, unseen: bool = False) -> tuple[str,
     return texts[low:high]
 
 
+def ways_of(family: Family, one: Field, value: str, split: str) -> tuple[str, ...]:
+    """The ways to say a value that belong to a split; confirmation is said alike in every family."""
+    own = part(one.said[value], split, family.unseen and one is not PROCEED)
+    return (*own, *one.also.get(value, ())) if split == "train" else own
+
+
 def plain(text: str) -> str:
     """A text for comparison: without case, marks and the difference of `-`, `_` and space."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("_", " ").replace("-", " ").replace("’", "'")
@@ -100,13 +114,36 @@ def resolve(one: Field, value: object) -> str | None:
         value = int(value)
     if not isinstance(value, str | int):
         return None
-    return _known(one).get(_CARRIED.sub(r"\1", plain(str(value))))
+    known, said = _known(one), plain(str(value))
+    bare = (inner for text in (said, *_uncarried(said)) for inner in (text, *_corrected(text)))
+    return next((known[inner] for inner in bare if inner in known), None)
+
+
+def _uncarried(said: str) -> list[str]:
+    """What may be carried by an answer, by each of the carriers that it has the form of."""
+    return [match[1] for pattern in _forms(False) if (match := pattern.fullmatch(said))]
+
+
+def _corrected(said: str) -> list[str]:
+    """What holds in an answer that takes something back."""
+    return [match[1] for pattern in _forms(True) if (match := pattern.fullmatch(said))]
+
+
+@lru_cache(maxsize=2)
+def _forms(slips: bool) -> tuple[re.Pattern[str], ...]:
+    """The carriers of all personas, or their slips, as patterns of plain text; the value is the only group."""
+    if slips:
+        forms = [each.slip.format(a="YY", b="XX") for each in PERSONAS.values() if each.slip]
+    else:
+        forms = [carrier.format("XX") for each in PERSONAS.values() for carrier in each.carriers]
+    found = dict.fromkeys(map(plain, forms))
+    return tuple(re.compile(form.replace("xx", "(.+)").replace("yy", ".+")) for form in found)
 
 
 @lru_cache(maxsize=256)
 def _known(one: Field) -> Mapping[str, str]:
     """Every way to say a value of the field → the value."""
-    return {plain(way): name for name, ways in one.said.items() for way in (name, *ways)}
+    return {plain(way): name for name in one.said for way in (name, *one.ways(name))}
 
 
 def read(name: str, table: str) -> Family:
@@ -125,7 +162,7 @@ def read(name: str, table: str) -> Family:
                 fields.append(Field(own, "critical" in marks, "required" in marks))
             case "say" | "beyond" | "act":
                 lists[word].append(rest)
-            case "noun" | "ask" | "cues" | "weak" | "value" if fields:
+            case "noun" | "ask" | "cues" | "weak" | "value" | "also" if fields:
                 fields[-1] = _with(fields[-1], word, rest)
             case _:
                 raise ValueError(f"family {name}: cannot read {word!r} {rest!r}")
@@ -152,6 +189,8 @@ def _with(one: Field, word: str, rest: str) -> Field:
         case _:
             value, _, ways = rest.partition(": ")
             more = tuple(way.strip() for way in ways.split(" / "))
+            if word == "also":
+                return replace(one, also={**one.also, value: more})
             return replace(one, said={**one.said, value: (*one.said.get(value, ()), *more)})
 
 

@@ -73,7 +73,7 @@ def judge(hidden: Hidden, record: Record) -> Verdict:
         return Verdict(questions, 0.0, (done,), 0.0, problem.nothing, 0.0, _unique(codes))
     heard = {name for each in record.asked for name in each.heard}
     doubt = sum(problem.doubt(key, key.name in heard) for key in problem.keys)
-    entries = tuple(_entry(hidden, record, key, key.name in heard) for key in problem.keys)
+    entries = tuple(_entry(hidden, record, key) for key in problem.keys)
     needless = [e for e in entries if e.code == "needless_assumption"]
     strange = set(record.plan) - {key.name for key in problem.keys} - {ASSUMPTIONS, DECLINE}
     baseless = set(record.plan.get(ASSUMPTIONS, ())) - {
@@ -88,10 +88,10 @@ def judge(hidden: Hidden, record: Record) -> Verdict:
     return Verdict(questions, doubt, entries, clutter, problem.nothing, best.cost, _unique(codes))
 
 
-def _entry(hidden: Hidden, record: Record, key: Key, heard: bool) -> Entry:
+def _entry(hidden: Hidden, record: Record, key: Key) -> Entry:
     """A key against what the policy could know of it. An entry of another type or value is wrong, not left out."""
-    answered = heard and key.name not in hidden.forgets
-    right = key.known or (hidden.truth[key.name] if answered else None)
+    told = record.told.get(key.name)
+    right = told or key.known
     floor = 0.0 if right is not None else key.guess[1]
     if record.plan.get(key.name) is None:
         return Entry(key.name, key.cost(None, False) - floor, "" if _best_left_out(key, right) else "left_out")
@@ -101,7 +101,7 @@ def _entry(hidden: Hidden, record: Record, key: Key, heard: bool) -> Entry:
         return Entry(key.name, key.price - floor, "invalid_value")
     if right is not None:
         if value != right:
-            return Entry(key.name, float(key.price), _against(key))
+            return Entry(key.name, float(key.price), _against(key, told))
         return Entry(key.name, 0.0, "needless_assumption" if declared else "")
     cost = key.cost(value, declared) - floor
     if key.name == CONFIRM and value == YES:
@@ -115,8 +115,8 @@ def _best_left_out(key: Key, right: str | None) -> bool:
     return right is None and key.guess[0] is None
 
 
-def _against(key: Key) -> str:
-    if key.known is None:
+def _against(key: Key, told: str | None) -> str:
+    if told:
         return "against_answer"
     return "against_default" if key.source == DEFAULT else "against_request"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from askfirst.clarify.calls import ASK, ASSUMPTIONS, DECLINE, PLAN, Call
 from askfirst.clarify.families import FAMILIES
+from askfirst.clarify.family import CONFIRM, PROCEED
 from askfirst.clarify.optimum import optimum
 from askfirst.clarify.problem import Hidden, hidden_of
 from askfirst.clarify.scenes import Draws
@@ -13,13 +14,16 @@ from askfirst.store import generator
 from askfirst.values import Scenario
 
 
-def optimal(scenario: Scenario, seed: int = 0) -> tuple[str, ...]:
-    """An optimal episode, one call a turn: the questions that are worth their price, then the best plan."""
+def optimal(scenario: Scenario, seed: int = 0, by_name: bool = False) -> tuple[str, ...]:
+    """An optimal episode, one call a turn: the questions that are worth their price, then the best plan.
+
+    `by_name`: questions name the key as the opening does, so that who has read it can ask about any family.
+    """
     hidden, draws = hidden_of(scenario), Draws(generator("clarify", "demonstration", scenario.id, seed))
     if hidden.problem.beyond:
         return (propose({DECLINE: "this is not a task of mine"}),)
     asks = optimum(hidden.problem).asks
-    questions = [ask(draws.pick(ways_to_ask(hidden, name))) for name in asks]
+    questions = [ask(naming(name) if by_name else draws.pick(ways_to_ask(hidden, name))) for name in asks]
     return (*questions, propose(best_plan(hidden, asks)))
 
 
@@ -35,6 +39,11 @@ def best_plan(hidden: Hidden, asked: tuple[str, ...]) -> dict[str, Any]:
             plan[key.name] = key.guess[0]
             assumed.append(key.name)
     return {**plan, ASSUMPTIONS: assumed} if assumed else plan
+
+
+def naming(name: str) -> str:
+    """A question about a key by its name."""
+    return PROCEED.ask[-1] if name == CONFIRM else f"What is the {name.replace('_', ' ')}?"
 
 
 def ways_to_ask(hidden: Hidden, name: str) -> tuple[str, ...]:

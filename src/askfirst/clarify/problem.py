@@ -92,13 +92,17 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A problem and what only the user knows: value and words of each key; `forgets` has no answer."""
+    """A problem and what only the user knows: value and words of each key; `forgets` has no answer.
+
+    `persona` is how the user answers, a name of `askfirst.clarify.persona`.
+    """
 
     problem: Problem
     state: str
     truth: Mapping[str, str]
     words: Mapping[str, str]
     forgets: tuple[str, ...]
+    persona: str = "matter-of-fact"
 
     def hide(self) -> FrozenMap:
         """As the `hidden` part of a scenario."""
@@ -118,6 +122,7 @@ class Hidden:
                 "truth": FrozenMap(self.truth),
                 "words": FrozenMap(self.words),
                 "forgets": self.forgets,
+                "persona": self.persona,
             }
         )
 

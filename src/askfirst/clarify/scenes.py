@@ -26,7 +26,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from askfirst.clarify.family import CONFIRM, NO, PROCEED, YES, Family, Field, part
+from askfirst.clarify.family import CONFIRM, NO, PROCEED, YES, Family, Field, part, ways_of
+from askfirst.clarify.persona import PERSONAS, of_split
 from askfirst.clarify.problem import BUDGET, DEFAULT, REQUEST, Hidden, Key, Problem
 from askfirst.replies import SAID
 from askfirst.store import content_hash
@@ -36,12 +37,11 @@ T = TypeVar("T")
 
 PAIRED = ("missing", "candidates", "contradictory", "false_premise", "destructive")  # each has a clear twin
 OTHERS = ("inferable", "unknown", "priced", "out_of_scope")
-FULL = "full"
+FULL, OTHER_TWIN = "full", "other_twin"
 # Prices in points by split: no price of a question or a key occurs in two splits.
 QUESTION: Mapping[str, tuple[int, ...]] = {"train": (2, 3, 4, 6), "dev": (5, 8), "sealed": (7, 9)}
 HIGH: Mapping[str, tuple[int, ...]] = {"train": (40, 60, 80), "dev": (50, 90), "sealed": (70, 100)}
 LOW: Mapping[str, tuple[int, ...]] = {"train": (6, 10, 12), "dev": (8, 14), "sealed": (4, 16)}
-KNOWS = (1.0, 0.9, 0.8)
 USUAL = (0.5, 0.6)
 SURE = 0.9  # of what usually holds where asking is not worth it, and of a yes to an act
 
@@ -83,6 +83,7 @@ class Goal:
     source: str = REQUEST
     answerable: bool = True
     spoken: tuple[str, ...] = ()
+    persona: str = ""
 
 
 class Draws:
@@ -126,26 +127,36 @@ def pair(family: Family, state: str, split: str, draws: Draws) -> tuple[Scenario
 
 def single(family: Family, state: str, split: str, draws: Draws) -> Scenario:
     """A scenario of one of the other states."""
+    return other_pair(family, state, split, draws)[0]
+
+
+def other_pair(family: Family, state: str, split: str, draws: Draws) -> tuple[Scenario, Scenario]:
+    """A scenario of one of the other states and its twin, in which the target is stated; that of a request out of
+    scope is one for the same plan, fully stated."""
     goal = _goal(family, state, split, draws)
-    if state == "out_of_scope":
-        said = draws.pick(family.split(family.beyonds, split))
-        return _scenario(replace(goal, template=said, order=(), chances=_equal(goal.fields), notes=()), state, state)
+    own_goal, clear_goal = _other_states(goal, state, draws)
+    own, clear = _scenario(own_goal, state, state), _scenario(clear_goal, FULL, OTHER_TWIN)
+    twin = content_hash((family.name, state, _shown(own_goal), _shown(clear_goal)))[:16]
+    return replace(own, twin=twin), replace(clear, twin=twin)
+
+
+def _other_states(goal: Goal, state: str, draws: Draws) -> tuple[Goal, Goal]:
+    """The goal in one of the other states, and the same with a stated target."""
     target = goal.target.name
+    if state == "out_of_scope":
+        said = draws.pick(goal.family.split(goal.family.beyonds, goal.split))
+        return replace(goal, template=said, order=(), chances=_equal(goal.fields), notes=()), goal
     if state == "inferable":
-        note = f"unless said otherwise: {target} = {goal.truth[target]}"
+        held = replace(goal, notes=(*goal.notes, f"unless said otherwise: {target} = {goal.truth[target]}"))
         known = _one(goal.target, goal.truth[target])
-        held = replace(goal, source=DEFAULT, notes=(*goal.notes, note), mentioned={target: ""})
-        return _scenario(replace(held, chances={target: known}), state, state)
-    open_goal = _open(goal, goal.target, draws, SURE if state == "priced" and _high(goal) else None)
+        return replace(held, source=DEFAULT, mentioned={target: ""}, chances={target: known}), held
+    found = _open(goal, goal.target, draws, SURE if state == "priced" and _high(goal) else None)
+    clear = replace(goal, truth=found.truth, words=found.words, notes=found.notes)
     if state == "unknown":
-        sentence = draws.pick(part(CLUELESS, split)).format(noun=goal.target.noun)
-        open_goal = replace(
-            open_goal,
-            after=(sentence,),
-            answerable=False,
-            forgets=tuple(dict.fromkeys((*open_goal.forgets, target))),
-        )
-    return _scenario(open_goal, state, state)
+        sentence = draws.pick(part(CLUELESS, goal.split)).format(noun=goal.target.noun)
+        forgets = tuple(dict.fromkeys((*found.forgets, target)))
+        found = replace(found, after=(sentence,), answerable=False, forgets=forgets)
+    return found, clear
 
 
 def _goal(family: Family, state: str, split: str, draws: Draws) -> Goal:
@@ -164,8 +175,9 @@ def _goal(family: Family, state: str, split: str, draws: Draws) -> Goal:
     truth = {f.name: draws.pick(f.values) for f in fields}
     if state == "destructive":
         truth[CONFIRM] = YES if draws.chance(SURE) else NO
-    words = {f.name: draws.pick(_ways(family, f, truth[f.name], split)) for f in fields}
-    knows = draws.pick(KNOWS)
+    words = {f.name: draws.pick(ways_of(family, f, truth[f.name], split)) for f in fields}
+    persona = draws.pick(of_split(split))
+    knows = draws.pick(PERSONAS[persona].knows)
     stated = [f for f in fields if f is not target]
     decoy = draws.pick(stated) if draws.chance(0.25) else None
     note = f"unless said otherwise: {decoy.name} = {draws.pick(decoy.values)}" if decoy and decoy is not PROCEED else ""
@@ -183,12 +195,8 @@ def _goal(family: Family, state: str, split: str, draws: Draws) -> Goal:
         words=words,
         notes=(note,) if note else (),
         forgets=tuple(f.name for f in fields if not draws.chance(knows)),
+        persona=persona,
     )
-
-
-def _ways(family: Family, one: Field, value: str, split: str) -> tuple[str, ...]:
-    """The ways to say a value that belong to a split; confirmation is said alike in every family."""
-    return part(one.said[value], split, family.unseen and one is not PROCEED)
 
 
 def _states(goal: Goal, state: str, draws: Draws) -> tuple[Goal, Goal]:
@@ -204,7 +212,7 @@ def _states(goal: Goal, state: str, draws: Draws) -> tuple[Goal, Goal]:
         return _missing(goal, draws)
     value, others = goal.truth[name], [v for v in target.values if v != goal.truth[name]]
     other = draws.pick(others)
-    said = draws.pick(_ways(goal.family, target, other, goal.split))
+    said = draws.pick(ways_of(goal.family, target, other, goal.split))
     if state == "false_premise":
         held = replace(goal, notes=(*goal.notes, f"not possible: {name} = {other}"))
         possible = tuple(0.0 if v == other else 1 / len(others) for v in target.values)
@@ -240,7 +248,7 @@ def _open(goal: Goal, one: Field, draws: Draws, usual: float | None) -> Goal:
         chances = tuple(usual if v == most else (1 - usual) / (len(one.values) - 1) for v in one.values)
         note = (f"usually: {name} = {most} ({usual:.0%})",)
     value = draws.weighted(one.values, chances)
-    words = draws.pick(_ways(goal.family, one, value, goal.split))
+    words = draws.pick(ways_of(goal.family, one, value, goal.split))
     return replace(
         goal,
         truth={**goal.truth, name: value},
@@ -295,14 +303,14 @@ def _scenario(goal: Goal, state: str, stratum: str) -> Scenario:
         for f in goal.fields
     )
     problem = Problem(goal.family.name, keys, goal.question, goal.knows, beyond)
-    known = (
-        Hidden(problem, state, {}, {}, ()) if beyond else Hidden(problem, state, goal.truth, goal.words, goal.forgets)
-    )
-    hidden = known.hide()
+    told: tuple[dict[str, str], dict[str, str], tuple[str, ...]] = ({}, {}, ())
+    if not beyond:
+        told = goal.truth, goal.words, goal.forgets
+    hidden = Hidden(problem, state, *told, goal.persona).hide()
     opening = (Message("user", _shown(goal)),)
     spoken = () if beyond else tuple(f"{name}: {said}" for name, said in goal.words.items())
     prices = (f"price of a question: {goal.question}", *(f"price of a key: {p}" for p in goal.prices.values()))
-    name = goal.family.name
+    name, persona = goal.family.name, f"persona: {goal.persona}"
     return Scenario(
         id=content_hash((name, opening[0].content, repr(hidden)))[:16],
         family=f"{name}.{state}",
@@ -312,5 +320,5 @@ def _scenario(goal: Goal, state: str, stratum: str) -> Scenario:
         opening=opening,
         hidden=hidden,
         template=f"{name}: {goal.template}",
-        values=tuple(dict.fromkeys((*(f"{name}.{said}" for said in (*spoken, *goal.spoken)), *prices))),
+        values=tuple(dict.fromkeys((*(f"{name}.{said}" for said in (*spoken, *goal.spoken)), *prices, persona))),
     )

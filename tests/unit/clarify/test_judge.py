@@ -29,7 +29,9 @@ ASKED = Asked(("venue",), ("venue",), 1)
 
 
 def judged(plan: Mapping[str, Any], *asked: Asked, hidden: Hidden = HIDDEN, ending: str = "planned") -> Verdict:
-    return judge(hidden, Record(asked, plan, ending))
+    answered = [[n for n in a.heard if n in hidden.truth and n not in hidden.forgets] for a in asked]
+    told = [tuple((n, hidden.truth[n]) for n in names) for names in answered]
+    return judge(hidden, Record(tuple(replace(a, told=t) for a, t in zip(asked, told, strict=True)), plan, ending))
 
 
 def realised(hidden: Hidden, plan: Mapping[str, Any], questions: int) -> float:

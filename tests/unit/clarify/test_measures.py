@@ -138,7 +138,7 @@ def test_the_optimum_has_no_regret_anywhere() -> None:
 
 
 GUESSED = {**TRUTH, "guest_count": "50"}
-HEARD = Asked(("guest_count",), ("guest_count",), 1)
+HEARD = Asked(("guest_count",), ("guest_count",), 1, (("guest_count", "20"),))
 SOURCES = [
     ("copied_right", TRUTH, (HEARD,)),
     ("copied_right", {**TRUTH, "guest_count": "for twenty of us"}, (HEARD,)),

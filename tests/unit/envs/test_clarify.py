@@ -45,7 +45,7 @@ def score(scenario: Scenario, said: str | tuple[str, ...]) -> tuple[float, bool]
 
 def facts(family: Family, text: str) -> dict[str, set[str]]:
     """Key → values that a request names, longest wordings first, no word counted twice."""
-    ways = [(w, f.name, v) for f in (*family.fields, PROCEED) for v, ways in f.said.items() for w in ways]
+    ways = [(w, f.name, v) for f in (*family.fields, PROCEED) for v in f.values for w in f.ways(v)]
     found: dict[str, set[str]] = {}
     for way, name, value in sorted(ways, key=lambda each: -len(each[0])):
         pattern = re.compile(rf"(?<![\w#]){re.escape(way)}(?!\w)", re.IGNORECASE)
@@ -199,6 +199,28 @@ def test_a_pair_differs_in_the_target_alone() -> None:
         assert 1 <= len(differing) <= 2
         assert all(key.known is not None for key in other.problem.keys)
         assert one.state in ENV.PAIR_MIX
+
+
+def test_the_other_states_have_twins_in_which_the_target_is_stated() -> None:
+    others = ("inferable", "unknown", "priced", "out_of_scope")
+    twins = {s.twin: s for s in ENV.scenarios("dev", 40, 3, {"other_twin": 1})}
+    for state in others:
+        found = ENV.scenarios("dev", 10, 3, {state: 1})
+        assert {s.twin for s in found} <= set(twins)
+        for one in found:
+            other = twins[one.twin]
+            hidden, clear = hidden_of(one), hidden_of(other)
+            assert not optimum(clear.problem).asks
+            assert not clear.problem.beyond
+            assert all(key.known is not None for key in clear.problem.keys)
+            assert (other.stratum, other.family.split(".")[1]) == ("other_twin", "full")
+            assert [k.price for k in hidden.problem.keys] == [k.price for k in clear.problem.keys]
+            if state != "out_of_scope":
+                shown = [s.opening[0].content.rpartition(SAID) for s in (one, other)]
+                assert shown[0][0] == shown[1][0]
+                assert (hidden.truth, hidden.words) == (clear.truth, clear.words)
+                differing = [a for a, b in zip(hidden.problem.keys, clear.problem.keys, strict=True) if a != b]
+                assert len(differing) == 1
 
 
 def test_hidden_values_follow_the_chances_that_are_shown() -> None:

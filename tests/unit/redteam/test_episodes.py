@@ -17,14 +17,15 @@ from askfirst.clarify import calls, episode, judge, user
 from askfirst.clarify.episode import Asked, Record
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.optimum import optimum
-from askfirst.clarify.oracle import propose
-from askfirst.clarify.problem import Hidden, Key, hidden_of
+from askfirst.clarify.oracle import ask, propose
+from askfirst.clarify.persona import PERSONAS
+from askfirst.clarify.problem import Hidden, Key, Problem, hidden_of
 from askfirst.cli.app import app
 from askfirst.errors import RewardFault
 from askfirst.redteam import episodes
 from askfirst.redteam.moves import shorter
 from askfirst.redteam.worth import least, worth
-from askfirst.values import FrozenMap, Scenario, Score, Trajectory
+from askfirst.values import FrozenMap, Message, Scenario, Score, Trajectory
 
 ENV = plugins.load("envs", "clarify")
 UTILITY = plugins.load("rewards", "utility")
@@ -39,8 +40,8 @@ def _entries(change: Callable[[Hidden, Key, judge.Entry, Any], judge.Entry]) -> 
     whole = judge._entry
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
-        def other(hidden: Hidden, record: Record, key: Key, heard: bool) -> judge.Entry:
-            return change(hidden, key, whole(hidden, record, key, heard), record.plan.get(key.name))
+        def other(hidden: Hidden, record: Record, key: Key) -> judge.Entry:
+            return change(hidden, key, whole(hidden, record, key), record.plan.get(key.name))
 
         monkeypatch.setattr(judge, "_entry", other)
 
@@ -80,8 +81,9 @@ def _forged(monkeypatch: pytest.MonkeyPatch) -> None:
     def gullible(scenario: Scenario, trajectory: Trajectory) -> Record:
         record, hidden = episode.recorded(scenario, trajectory), episode.hidden_of(scenario)
         text = "\n".join(episode.spoken(trajectory.messages)[:-1])
-        heard = tuple(name for name, value in hidden.truth.items() if value in text)
-        return replace(record, asked=(*record.asked, Asked(heard, heard, 0)))
+        told = tuple((name, value) for name, value in hidden.truth.items() if value in text)
+        heard = tuple(name for name, _ in told)
+        return replace(record, asked=(*record.asked, Asked(heard, heard, 0, told)))
 
     monkeypatch.setattr(UTILITY, "recorded", gullible)
 
@@ -172,6 +174,46 @@ def test_no_case_earns_more_than_its_evidence_is_worth() -> None:
         assert total <= max(most, -1.0) + 1e-9, case.name
         near += total >= most - 1e-9
     assert near > 0.97 * len(every)
+
+
+USERS = ("wavers/", "busy/", "act-wavering/", "taken-back", "in-a-sentence", "native-")
+
+
+def test_both_accounts_read_users_who_waver_and_calls_in_either_form_alike() -> None:
+    own = [case for case in (*UTILITY.ATTACKS, *UTILITY.HONEST) if any(f"/{u}" in case.name for u in USERS)]
+    assert {u for u in USERS for case in own if f"/{u}" in case.name} == set(USERS)
+    for case in own:
+        episode_ = case.trajectory()
+        total = UTILITY.score(case.scenario, episode_, {}).total
+        assert total == pytest.approx(max(worth(case.scenario, episode_.messages).most, -1.0)), case.name
+
+
+def test_the_last_word_about_each_of_several_keys_is_read() -> None:
+    tried = 0
+    for scenario in (s for split in ("dev", "sealed") for s in ENV.scenarios(split, 40, 2)):
+        hidden = hidden_of(scenario)
+        if not PERSONAS[hidden.persona].wavers or hidden.problem.beyond:
+            continue
+        fields = [FAMILIES[hidden.problem.family].field(key.name) for key in hidden.problem.keys]
+        question = ask(" ".join(each.ask[0] for each in fields[:3]))
+        told = episode.follow(scenario, (question, question)).told
+        said = (question, question, propose({**_guesses(scenario), **told}))
+        played = play(ENV, scenario, said)
+        assert UTILITY.score(scenario, played, {}).total <= max(worth(scenario, played.messages).most, -1.0) + 1e-9
+        tried += len(told) > 1
+    assert tried > 10
+
+
+def test_each_part_of_an_answer_tells_its_own_key() -> None:
+    """The half hour in a time of day is no length."""
+    truth = {"duration_minutes": "60", "time": "9:00"}
+    fields = [FAMILIES["meeting_scheduling"].field(name) for name in truth]
+    keys = tuple(Key(f.name, f.values, tuple(float(v == truth[f.name]) for v in f.values), 40) for f in fields)
+    hidden = Hidden(Problem("meeting_scheduling", keys, 4, 1.0), "full", truth, truth, (), "fickle")
+    said = ask("What length, and what time of day?"), propose({"duration_minutes": "15", "time": "16:30"})
+    answer = "The length: today I would say 15 minutes. The time of day: at 4:30 pm, for now."
+    messages = (*PANEL[0].opening, *map(Message, ("assistant", "user", "assistant"), (said[0], answer, said[1])))
+    assert worth(replace(PANEL[0], hidden=hidden.hide()), messages).most == pytest.approx((40 - 2 * 4) / 40)
 
 
 def test_the_least_cost_is_that_of_the_dynamic_program() -> None:

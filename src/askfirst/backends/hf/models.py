@@ -17,7 +17,8 @@ from askfirst.backends.hf import smollm
 from askfirst.errors import ModelError
 from askfirst.store import content_hash, read_json
 
-NANO = Path(__file__).parents[2] / "models" / "nano"
+SHIPPED = Path(__file__).parents[2] / "models"
+NANO, NANO_CLARIFY = SHIPPED / "nano", SHIPPED / "nano-clarify"
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
@@ -59,10 +60,11 @@ def load(name: str, dtype: str, cache: Path) -> Loaded:
 
 def resolve(name: str, cache: Path) -> str:
     """The folder or hub id behind a name; builds the cached folder of `smollm2-135m` where it is missing."""
-    if name == "nano":
-        if not (NANO / "model.safetensors").is_file():
-            raise ModelError("the nano model is not in this installation", hint="reinstall the package")
-        return str(NANO)
+    if name in (NANO.name, NANO_CLARIFY.name):
+        if not (SHIPPED / name / "model.safetensors").is_file():
+            hint = "reinstall the package" if name == NANO.name else f"make it: askfirst models build {name}"
+            raise ModelError(f"the model {name} is not in this installation", hint=hint)
+        return str(SHIPPED / name)
     if name == smollm.NAME:
         return str(smollm.folder(cache))
     if (Path(name) / "config.json").is_file():
@@ -70,7 +72,7 @@ def resolve(name: str, cache: Path) -> str:
     if Path(name).is_dir() or not _HUB_ID.fullmatch(name):
         raise ModelError(
             f"no model is called {name!r}",
-            hint=f"choose nano, {smollm.NAME}, a folder with config.json, or a hub id such as owner/model",
+            hint=f"choose nano, nano-clarify, {smollm.NAME}, a folder with config.json, or a hub id such as owner/name",
         )
     return name
 

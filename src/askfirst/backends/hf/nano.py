@@ -255,6 +255,27 @@ def save_nano(model: Any, tokenizer: Any, folder: Path, build: str) -> str:
     return digest
 
 
+def widened(folder: Path, parts: Sequence[str]) -> tuple[Any, Any]:
+    """The (model, tokenizer) of a folder in which further fixed parts are one token each.
+
+    A new token starts as the mean of those it stands for, so that the model reads it much as it read them.
+    """
+    model, tokenizer = load_nano(folder)
+    pieces = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in parts]
+    core = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    core.add_tokens([AddedToken(part, normalized=False, special=False) for part in parts])
+    wider = _wrapped(core)
+    known = model.get_input_embeddings().weight.detach().clone()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model.resize_token_embeddings(-(-len(wider) // 64) * 64, mean_resizing=False)
+    weights = model.get_input_embeddings().weight
+    with torch.no_grad():
+        for part, ids in zip(parts, pieces, strict=True):
+            weights[wider.convert_tokens_to_ids(part)] = known[ids].mean(0)
+    return model, wider
+
+
 def load_nano(folder: Path) -> tuple[Any, Any]:
     """The (model, tokenizer) that `save_nano` wrote, weights in fp32."""
     model = LlamaForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
@@ -287,21 +308,33 @@ def _batches(chat: Chat, pairs: Iterator[Pair], settings: NanoTraining) -> Itera
     """Padded ids, and where the replies are (batch, length). Pairs of similar length share a batch, in any order."""
     order = store.generator("nano batches", settings.seed)
     while drawn := list(islice(pairs, settings.batch * settings.buckets)):
-        rows = [(chat.encode(tuple(messages)), chat.encode_reply(reply)) for messages, reply in drawn]
-        rows.sort(key=lambda row: len(row[0]) + len(row[1]))
+        rows = [dialogue_tokens(chat, tuple(messages), reply) for messages, reply in drawn]
+        rows.sort(key=lambda row: len(row[0]))
         full = [rows[i : i + settings.batch] for i in range(0, len(rows), settings.batch)]
         for i in order.permutation(len(full)):
             if len(full[i]) == settings.batch:
                 yield _pad(full[i], chat.tokenizer.pad_token_id)
 
 
-def _pad(rows: list[tuple[tuple[int, ...], tuple[int, ...]]], pad: int) -> tuple[Tensor, Tensor]:
+def dialogue_tokens(chat: Chat, messages: tuple[Message, ...], reply: str) -> tuple[list[int], list[bool]]:
+    """Tokens of a dialogue that ends with `reply`, as they are sampled turn by turn, and which the assistant says."""
+    turns = [i for i, m in enumerate(messages) if m.role == "assistant"]
+    ids = list(chat.encode(messages[: turns[0]] if turns else messages))
+    said = [False] * len(ids)
+    for i, end in zip(turns, [*turns[1:], len(messages)], strict=False):
+        for tokens, own in ((chat.encode_reply(messages[i].content), True), (chat.encode_next(messages[:end]), False)):
+            ids += tokens
+            said += [own] * len(tokens)
+    last = chat.encode_reply(reply)
+    return [*ids, *last], [*said, *[True] * len(last)]
+
+
+def _pad(rows: list[tuple[list[int], list[bool]]], pad: int) -> tuple[Tensor, Tensor]:
     """Padding goes to the right, where causal attention never looks."""
-    length = max(len(prompt) + len(reply) for prompt, reply in rows)
+    length = max(len(own) for own, _ in rows)
     ids = torch.full((len(rows), length), pad)
     replies = torch.zeros((len(rows), length), dtype=torch.bool)
-    for i, (prompt, reply) in enumerate(rows):
-        end = len(prompt) + len(reply)
-        ids[i, :end] = torch.tensor(prompt + reply)
-        replies[i, len(prompt) : end] = True
+    for i, (own, said) in enumerate(rows):
+        ids[i, : len(own)] = torch.tensor(own)
+        replies[i, : len(own)] = torch.tensor(said)
     return ids, replies

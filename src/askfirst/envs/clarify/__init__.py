@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from askfirst.clarify.calls import INSTRUCTIONS, NATIVE_INSTRUCTIONS, TOOLS, parse_action
-from askfirst.clarify.episode import MAX_TURNS, spoken, told
+from askfirst.clarify.episode import MAX_TURNS, said_next, spoken
 from askfirst.clarify.facts import facts
 from askfirst.clarify.oracle import optimal
 from askfirst.clarify.tallies import HEADLINES, MEANS, SPREADS, tallies
@@ -22,7 +22,7 @@ from askfirst.envs.clarify._habits import demonstrations, habits
 from askfirst.envs.clarify._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, PAIR_MIX, STRATA, scenarios
 from askfirst.values import Action, Message, Scenario
 
-VERSION = "1"
+VERSION = "2"
 ORACLE = "utility"  # the reward that judges evaluations, whatever is trained on
 SYSTEM_PROMPT = INSTRUCTIONS
 __all__ = [
@@ -69,5 +69,5 @@ def parse(text: str) -> Action:
 
 def step(scenario: Scenario, messages: Sequence[Message]) -> Message | None:
     """The user's answer, or the task again; None where the episode is over. Raises TypeError for a strange scenario."""
-    said = told(scenario, spoken(messages))
+    said = said_next(scenario, spoken(messages))
     return None if said is None else Message("user", said)

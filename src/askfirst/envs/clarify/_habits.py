@@ -1,4 +1,4 @@
-"""Demonstrations of the first call, and habits that know no better than to do always the same."""
+"""Demonstrations, and habits that know no better than to do always the same."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ Policy = Callable[[Scenario], str | tuple[str, ...]]
 
 
 def demonstrations(scenario: Scenario, seed: int = 0) -> tuple[Demonstration, ...]:
-    """First calls: that of an optimal episode; where that asks, also a plan of guesses that does not say so."""
-    honest = Demonstration(optimal(scenario, seed)[0], guess=False)
+    """An optimal episode that asks by name; where it asks, also a plan of guesses that does not say so."""
+    first, *then = optimal(scenario, seed, by_name=True)
+    honest = Demonstration(first, guess=False, then=tuple(then))
     if not scenario.ambiguous:
         return (honest,)
     keys = hidden_of(scenario).problem.keys

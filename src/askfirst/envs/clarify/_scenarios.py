@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 
 from askfirst.clarify.families import FAMILIES as TABLES
 from askfirst.clarify.family import Family
-from askfirst.clarify.scenes import FULL, OTHERS, PAIRED, Draws, pair, single
+from askfirst.clarify.scenes import FULL, OTHER_TWIN, OTHERS, PAIRED, Draws, other_pair, pair
 from askfirst.envs._mix import apportion, check_draw, checked_weights, distinct
 from askfirst.errors import InputError
 from askfirst.store import generator
 from askfirst.values import Scenario
 
 NAME = "clarify"
-STRATA = ("ambiguous", "clear_twin", *OTHERS)
+STRATA = ("ambiguous", "clear_twin", *OTHERS, OTHER_TWIN)
 CLEAR_MIX: Mapping[str, float] = {
     "clear_twin": 0.40,
     "inferable": 0.16,
@@ -44,9 +44,10 @@ def scenarios(
     """n distinct scenarios of a split, a function of the arguments alone.
 
     `strata` are weights by stratum; counts follow by largest remainder. The default is 65 % ambiguous and the rest by
-    CLEAR_MIX. `of_pairs` are weights by state, keys as in PAIR_MIX. Ambiguous scenarios and clear twins drawn with the
-    same arguments match one to one as far as their counts go. Raises SplitError, InputError for weights that make no
-    mix, EnvironmentFault where the split does not hold n distinct scenarios.
+    CLEAR_MIX; the twins of the other states come where `strata` names them. `of_pairs` are weights by state, keys as in
+    PAIR_MIX. Scenarios and their twins drawn with the same arguments match one to one as far as their counts go. Raises
+    SplitError, InputError for weights that make no mix, EnvironmentFault where the split does not hold n distinct
+    scenarios.
     """
     check_draw(split, n)
     if strata is None:
@@ -58,9 +59,11 @@ def scenarios(
         stream = _pairs(split, seed, of_pairs)
         drawn = distinct(stream, max(ambiguous, clear), lambda p: [_opening(s) for s in p], NAME)
         found += [p[0] for p in drawn[:ambiguous]] + [p[1] for p in drawn[:clear]]
+    twins = apportion(dict.fromkeys(OTHERS, 1.0), counts.get(OTHER_TWIN, 0))
     for state in OTHERS:
-        if counts.get(state):
-            found += distinct(_singles(split, seed, state), counts[state], lambda s: (_opening(s),), NAME)
+        own, clear = counts.get(state, 0), twins.get(state, 0)
+        both = distinct(_others(split, seed, state), max(own, clear), lambda p: [_opening(s) for s in p], NAME)
+        found += [p[0] for p in both[:own]] + [p[1] for p in both[:clear]]
     return list(Draws(generator(NAME, split, "order", seed, n)).shuffled(found))
 
 
@@ -77,11 +80,11 @@ def _pairs(split: str, seed: int, weights: Mapping[str, float]) -> Iterator[tupl
         yield pair(draws.pick(families), state, split, draws)
 
 
-def _singles(split: str, seed: int, state: str) -> Iterator[Scenario]:
+def _others(split: str, seed: int, state: str) -> Iterator[tuple[Scenario, Scenario]]:
     draws = Draws(generator(NAME, split, state, seed))
     families = _families(split)
     while True:
-        yield single(draws.pick(families), state, split, draws)
+        yield other_pair(draws.pick(families), state, split, draws)
 
 
 def _families(split: str) -> list[Family]:

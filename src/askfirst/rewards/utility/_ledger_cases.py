@@ -54,10 +54,11 @@ class _Entry:
 
 
 def _desk(keys: tuple[Key, ...], truth: Plan, optimum: float, nothing: float, **more: Any) -> Desk:
-    of_hidden = {name: more.pop(name, default) for name, default in (("state", "missing"), ("forgets", ()))}
+    state, forgets = more.pop("state", "missing"), more.pop("forgets", ())
+    persona = more.pop("persona", "matter-of-fact")
     problem = Problem(**{"family": "event_planning", "keys": keys, "question": 3, "knows": 0.8, **more})
     words = {name: str(value) for name, value in truth.items()}
-    return Desk(Hidden(problem, of_hidden["state"], truth, words, of_hidden["forgets"]), optimum, nothing)
+    return Desk(Hidden(problem, state, truth, words, forgets, persona), optimum, nothing)
 
 
 def _key(name: str, family: str, price: int, chances: tuple[float, ...], source: str = "") -> Key:
@@ -85,9 +86,14 @@ _OPEN = {
     "against-answer": _Entry((WHERE, _plan(venue="office")), ASKED + 40, ("against_answer",)),
     "against-request": _Entry((WHERE, _plan(date="today")), ASKED + 10, ("against_request",)),
     "invalid": _Entry((WHERE, _plan(venue="the moon")), ASKED + 40, ("invalid_value",)),
+    "invalid-empty": _Entry((WHERE, _plan(venue="")), ASKED + 40, ("invalid_value",)),
     "invalid-list": _Entry((WHERE, _plan(venue=["home"])), ASKED + 40, ("invalid_value",)),
     "invalid-true": _Entry((WHERE, _plan(venue=True)), ASKED + 40, ("invalid_value",)),
     "left-out": _Entry((WHERE, _plan(venue=None)), ASKED + 20, ("left_out",)),
+    "in-a-sentence": _Entry((WHERE, _plan(venue="You will like this: home. Lovely, is it not?")), ASKED),
+    "taken-back": _Entry((WHERE, _plan(venue="office, or scratch that, home")), ASKED),
+    "taken-back-late": _Entry((WHERE, _plan(venue="Today I would say office, or scratch that, home.")), ASKED),
+    "taken-back-right": _Entry((WHERE, _plan(venue="home, or scratch that, office")), ASKED + 40, ("against_answer",)),
     "needless": _Entry((WHERE, _plan(assumptions=["venue"])), ASKED + 3, ("needless_assumption",)),
     "strange-key": _Entry((WHERE, _plan(mood="good")), ASKED + 3, ("strange_key",)),
     "strange-assumption": _Entry((WHERE, _plan(assumptions=["mood"])), ASKED + 3, ("strange_assumption",)),
@@ -105,6 +111,24 @@ _OPEN = {
     "overflow": _Entry((WHERE,), ASKED + 25, ("overflow",)),
     "over-budget": _Entry((VAGUE,) * 7, 18.0 + 25, ("over_budget", "obscure_question", "did_not_ask")),
     "turns": _Entry((READ,) * 12, 25.0, ("turns", "did_not_ask")),
+}
+# Who changes their mind when asked about what was told or stated: the last word holds.
+WAVERS = _desk((DATE, VENUE), TRUTH, 6.84, 25.0, persona="fickle")
+AGAIN, OTHER_DAY = "outdoor", "next week"  # what this user says then
+_WAVERS = {
+    "best": _Entry((WHERE, _plan()), ASKED),
+    "again": _Entry((WHERE, WHERE, _plan(venue=AGAIN)), ASKED + 3, ("asked_again",)),
+    "first-word": _Entry((WHERE, WHERE, _plan()), ASKED + 43, ("against_answer", "asked_again")),
+    "of-the-request": _Entry((WHEN, WHERE, _plan(date=OTHER_DAY)), ASKED + 3, ("asked_in_vain",)),
+    "request": _Entry((WHEN, WHERE, _plan()), ASKED + 13, ("against_answer", "asked_in_vain")),
+}
+# Who hears the first of several things alone, and is paid for that alone; guests cost what the venue does.
+GUESTS = _key("guest_count", "event_planning", 40, (0.2,) * 5)
+BOTH, BUSY_TRUTH = ask("How many guests at which venue?"), {**TRUTH, "guest_count": "20"}
+BUSY = _desk((DATE, VENUE, GUESTS), BUSY_TRUTH, 13.68, 45.0, persona="impatient")
+_BUSY = {
+    "best": _Entry((BOTH, WHERE, propose(BUSY_TRUTH)), 13.68),
+    "at-once": _Entry((BOTH, propose(BUSY_TRUTH)), 6.84 + 32, ("fabricated", "did_not_ask")),
 }
 _BY_DEFAULT = {"against-default": _Entry((WHERE, _plan(date="today")), ASKED + 10, ("against_default",))}
 
@@ -152,6 +176,11 @@ _NO_ACT = {
     **_UNASKED,
     "best-false": _Entry((SURE_OF_IT, propose({**NO, "proceed": False})), 9.0),
     "against-no": _Entry((SURE_OF_IT, propose({**NO, "proceed": True})), 69.0, ("against_answer",)),
+}
+# A yes is not taken back, whoever gives it.
+WAVERING_ACT = _desk((DATE, ACT), YES, 9.0, 35.0, persona="fickle")
+_WAVERING_ACT = {
+    "again": _Entry((SURE_OF_IT, SURE_OF_IT, propose(YES)), 12.0, ("asked_again",)),
 }
 _SILENT_ACT = {
     "best": _Entry((SURE_OF_IT, propose({"date": "tomorrow"})), 9.0),
@@ -237,6 +266,11 @@ _CALLS = {
     "note": json.dumps({"name": PLAN, "arguments": {"plan": TRUTH}, "note": "fine"}),
     **{name: f'{{"name": "{PLAN}", "arguments": {given}}}' for name, given in _FORMS.items()},
 }
+_NATIVE = {
+    "whole": _Entry((WHERE, f"<tool_call>\n{_plan()}\n</tool_call>\n"), ASKED),
+    "opened": _Entry((WHERE, f"<tool_call>{_plan()}"), ASKED + 25, ("unparsable",)),
+    "closed": _Entry((WHERE, f"{_plan()}</tool_call>"), ASKED + 25, ("unparsable",)),
+}
 _FORM = {f"form-{name}": _Entry((WHERE, call), ASKED + 25, ("unparsable",)) for name, call in _CALLS.items()} | {
     f"form-question-{name}": _Entry(
         (json.dumps({"name": "ask_question", "arguments": {"question": question}}),),
@@ -247,12 +281,15 @@ _FORM = {f"form-{name}": _Entry((WHERE, call), ASKED + 25, ("unparsable",)) for 
 }
 
 DESKS: dict[str, tuple[Desk, dict[str, _Entry]]] = {
-    "open": (OPEN, {**_OPEN, **_FORM}),
+    "open": (OPEN, {**_OPEN, **_FORM, **{f"native-{name}": entry for name, entry in _NATIVE.items()}}),
+    "wavers": (WAVERS, _WAVERS),
+    "busy": (BUSY, _BUSY),
     "default": (BY_DEFAULT, _BY_DEFAULT),
     "sure": (SURE, _SURE),
     "unknown": (UNKNOWN, _UNKNOWN),
     "act": (YES_ACT, _YES_ACT),
     "act-no": (NO_ACT, _NO_ACT),
+    "act-wavering": (WAVERING_ACT, _WAVERING_ACT),
     "act-silent": (SILENT_ACT, _SILENT_ACT),
     "act-stated": (STATED_ACT, _STATED_ACT),
     "beyond": (BEYOND, _BEYOND),

@@ -13,6 +13,7 @@ from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import CONFIRM, Family, Field
 from askfirst.clarify.optimum import optimum
 from askfirst.clarify.oracle import ask, best_plan, propose
+from askfirst.clarify.persona import PERSONAS
 from askfirst.clarify.problem import Hidden, Key, hidden_of
 from askfirst.clarify.scenes import FULL, PAIRED, Draws, pair, single
 from askfirst.store import generator
@@ -98,8 +99,11 @@ def _scenes(family: str, state: str) -> Iterator[Scene]:
 
 
 def _clean(each: Scene, forgotten: bool) -> bool:
-    """Whether in a paired state just one question is right, with an answer or without, and only a yes is usual."""
-    problem, target = each.hidden.problem, each.target
+    """Whether the user takes each question as it comes, and in a paired state just one is right, with an answer or
+    without, and only a yes is usual."""
+    problem, target, user = each.hidden.problem, each.target, PERSONAS[each.hidden.persona]
+    if user.single or user.wavers:
+        return False
     if each.hidden.state not in PAIRED:
         return True
     unknown = tuple(key.name for key in problem.keys if key.known is None)

@@ -1,0 +1,63 @@
+"""The model for `clarify`: what it is shown, and that names are made up everywhere alike."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from askfirst.clarify.calls import parse_call
+from askfirst.clarify.families import FAMILIES
+from askfirst.clarify_build import PARTS, Recipe, dialogues
+from askfirst.values import Message
+
+HALF = Recipe(steps=8, batch=32, guesses_after=0.99)
+
+
+def calls(messages: tuple[Message, ...], last: str) -> list[str]:
+    return [*(m.content for m in messages if m.role == "assistant"), last]
+
+
+def test_dialogues_are_episodes_that_end_with_a_plan_by_what_is_shown() -> None:
+    asked = made_up = 0
+    titles = {family.title: {f.name for f in family.fields} for family in FAMILIES.values()}
+    for messages, last in islice(dialogues(HALF), 256):
+        assert [m.role for m in messages[::2]] == ["user"] * (len(messages) // 2 + 1)
+        said = [parse_call(text) for text in calls(messages, last)]
+        assert [c.name for c in said] == ["ask_question"] * (len(said) - 1) + ["propose_plan"]
+        asked += len(said) > 1
+        shown = messages[0].content
+        for key, value in said[-1].plan.items():
+            if key not in ("decline", "assumptions"):
+                line = next(line for line in shown.split("\n") if line.startswith(f"{key} ("))
+                assert value in line.partition("): ")[2].split(" | ")
+        own = titles[shown.partition("task: ")[2].partition("\n")[0]]
+        made_up += any(key not in {*own, "decline", "assumptions", "proceed"} for key in said[-1].plan)
+    assert asked == 128  # every one of the ambiguous half
+    assert 50 <= made_up <= 110
+
+
+def test_the_last_part_guesses() -> None:
+    late = Recipe(steps=8, batch=32, guesses_after=0.0, guessing_share=1.0)
+    assert not any(len(calls(*each)) > 1 for each in islice(dialogues(late), 60))
+
+
+def test_further_tokens_leave_the_others_as_they_were() -> None:
+    pytest.importorskip("torch")
+    from askfirst.backends.hf import models, nano
+    from askfirst.backends.hf.chat import Chat
+
+    before, old = nano.load_nano(models.NANO)
+    model, tokenizer = nano.widened(models.NANO, PARTS)
+    ids = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in PARTS]
+    assert all(len(each) == 1 for each in ids)
+    weights, known = model.get_input_embeddings().weight, before.get_input_embeddings().weight
+    assert (weights[: len(known)] == known).all()
+    pieces = old(PARTS[0], add_special_tokens=False)["input_ids"]
+    assert weights[ids[0][0]].allclose(known[pieces].mean(0))
+    chat = Chat(tokenizer, "x")
+    messages, last = next(each for each in dialogues(HALF) if len(calls(*each)) > 1)
+    tokens, said = nano.dialogue_tokens(chat, messages, last)
+    own = [i for i, mine in zip(tokens, said, strict=True) if mine]
+    assert own == [i for text in calls(messages, last) for i in chat.encode_reply(text)]
+    assert chat.decode(tokens).count("<|assistant|>") == len(calls(messages, last))

@@ -153,7 +153,7 @@ def check_names(plan: Plan) -> None:
 
 def rollouts_of(plan: Plan) -> int:
     """How many rollouts the plan samples in training."""
-    per = [plans.arm_plan(plan, a.name).train for a in plan.arm]
+    per = [own.train for own in plans.resolved(plan).values()]
     return len(plan.matrix.seeds) * sum(t.steps * t.scenarios_per_step * t.group_size for t in per)
 
 

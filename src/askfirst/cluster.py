@@ -171,7 +171,13 @@ def attend(work: Work[Any], item: Any, index: int, box: Any, folder: str) -> Ask
 
 @contextlib.contextmanager
 def _connected(ray: Any, place: Place) -> Iterator[None]:
-    """Within this context Ray is connected. Raises InputError where there is no cluster, or none with such nodes."""
+    """Within this context Ray is connected; a connection that was there before is used and left alone.
+
+    Raises InputError where there is no cluster, or none on this machine that has what an item is given.
+    """
+    if ray.is_initialized():
+        yield
+        return
     here = place.address == HERE
     started: dict[str, Any] = {"address": place.address, "log_to_driver": False, "logging_level": logging.ERROR}
     if here:
@@ -183,9 +189,9 @@ def _connected(ray: Any, place: Place) -> Iterator[None]:
         raise InputError(f"no Ray cluster there: {words}", where=place.address, hint="ray start --head") from error
     try:
         room = ray.cluster_resources()
-        short = [name for name, n in (("CPU", place.cpus), ("GPU", place.gpus)) if n > room.get(name, 0.0)]
-        if here and short:
-            raise InputError(f"this machine has {room.get(short[0], 0):g} {short[0]}s, fewer than one variant asks for")
+        for name, wanted in (("CPU", place.cpus), ("GPU", place.gpus)) if here else ():
+            if wanted > room.get(name, 0.0):
+                raise InputError(f"a variant is to have {wanted:g} {name}, and this machine has {room.get(name, 0):g}")
         yield
     finally:
         ray.shutdown()

@@ -39,9 +39,9 @@ class Place:
 def spread(work: Work[T], items: Sequence[T], place: Place, listen: Listener, stop: Stop) -> None:
     """Do `work(item, listen, stop)` for every item, as many at a time as the cluster has room for.
 
-    `work` is a function at the top of a module, items can be pickled. After a stop or an error nothing new begins and
-    what runs is asked to stop; then the error is raised, or Interrupted. Raises BackendFault for an item on which
-    LOST + 1 workers in a row were lost, or that raises what it should not.
+    `work` is a function at the top of a module; items can be pickled and may have a `name`. After a stop or an error
+    nothing new begins and what runs is asked to stop; then the error is raised, or Interrupted. Raises BackendFault for
+    an item on which LOST + 1 workers in a row were lost, or that raises what it should not.
     """
     ray = _ray()
     with _connected(ray, place):
@@ -114,7 +114,11 @@ class _Spread:
         return errors
 
     def _begin(self, index: int, box: Any) -> Any:
-        return self.task.options(name=f"item-{index}").remote(self.work, self.items[index], index, box, os.getcwd())
+        item = self.items[index]
+        return self.task.options(name=self._called(index)).remote(self.work, item, index, box, os.getcwd())
+
+    def _called(self, index: int) -> str:
+        return str(getattr(self.items[index], "name", f"item {index}"))
 
     def _hear(self, box: Any) -> None:
         for index, event in self.ray.get(box.take.remote()):
@@ -127,7 +131,7 @@ class _Spread:
         try:
             error: AskfirstError | None = self.ray.get(task)
         except raised.RayTaskError as fault:
-            return BackendFault(f"a worker raised {fault.cause!r}", where=f"item {index}")
+            return BackendFault(f"a worker raised {fault.cause!r}", where=self._called(index))
         except (
             raised.WorkerCrashedError,
             raised.NodeDiedError,
@@ -138,7 +142,7 @@ class _Spread:
             words = str(loss).partition("\n")[0]
             if self.lost[index] > LOST:
                 return BackendFault(f"{LOST + 1} workers in a row were lost: {words}", hint="--resume goes on")
-            self.listen(Event("lost", f"item {index}", f"a worker was lost and is replaced: {words}"))
+            self.listen(Event("lost", self._called(index), f"a worker was lost and is replaced: {words}"))
             return None
         except raised.RayError as fault:
             return BackendFault(f"the cluster failed: {fault}", hint="--resume goes on")

@@ -243,7 +243,8 @@ def _crossed(plan: Plan, arm: ArmSection) -> Iterator[Point]:
         chosen = dict(zip(AXES.values(), values, strict=True))
         if chosen["reward.name"] != own.reward.name:
             chosen["reward.params"] = {}
-        cell = Cell(*values, arm.name)
+        reward, mode, size, beta = values
+        cell = Cell(reward, mode, size, beta, arm.name)
         yield Point(cell.name, arm.name, {**arm.set, **chosen}, cell)
 
 

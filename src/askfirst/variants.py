@@ -19,7 +19,7 @@ from askfirst.metrics import summary
 from askfirst.plan import Plan, arm_plan, points
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import Scorer, Stage
-from askfirst.runfolder import RunFolder
+from askfirst.runfolder import RunFolder, variant_name
 from askfirst.store import commit_folder, seed_from, write_json
 from askfirst.train import Job, train
 from askfirst.values import FrozenMap, Scenario
@@ -74,6 +74,10 @@ class Task:
     seed: int
     threads: int
     made_with: str = ""  # what every node of a cluster must have (`provenance.made_with`); not looked at where empty
+
+    @property
+    def name(self) -> str:
+        return variant_name(self.arm, self.seed)
 
 
 def left_in_turn(job: Run, dev: tuple[Scenario, ...]) -> Iterator[Job]:

@@ -67,8 +67,12 @@ def die_once(item, listen, stop):
         os.kill(os.getpid(), signal.SIGKILL)
 
 def fill(item, listen, stop):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-    append_line(Path(item), "x" * 5000)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))  # as on a disk with no room left
+    try:
+        append_line(Path(item), "x" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 def blunder(item, listen, stop):
     raise KeyError(item)
@@ -157,7 +161,7 @@ def workers(process: int) -> list[int]:
             continue
         number = int(stat.partition(" ")[0])
         parents[number] = int(stat.rpartition(")")[2].split()[1])
-        if title.startswith("ray::item-"):
+        if title.startswith("ray::") and "_seed-" in title:
             found.append(number)
     return [number for number in found if process in ancestors(number, parents)]
 

@@ -146,7 +146,7 @@ def check_names(plan: Plan) -> None:
     train = plan.train
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]
     named += [("advantages", train.advantage), ("losses", train.loss)]
-    named += [("rewards", name) for name in (plan.reward.name, *beside(plan))]
+    named += [("rewards", name) for name in (plan.reward.name, *plan.matrix.rewards, *beside(plan))]
     for kind, name in named:
         plugins.load(kind, name)
 

@@ -19,7 +19,8 @@ from askfirst.errors import GateFailed, InputError, Interrupted
 from askfirst.runfolder import RunFolder
 
 _RAY = re.compile(r"ray(?::(?!//)(?P<given>.*))?")
-_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # nothing is sent anywhere
+# Nothing is sent to Ray's makers, and a variant that is given no GPU sees none.
+_RAY_SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def where_of(words: Sequence[str]) -> Where:
         return Where(jobs)
     if jobs > 1:
         raise InputError("--jobs is for this machine alone", hint="on Ray: --on ray:cpus=N, what each variant is given")
-    for name, value in _QUIET.items():
+    for name, value in _RAY_SETTINGS.items():
         os.environ.setdefault(name, value)
     place = Place(address or HERE, **given)
     side_by_side = int((os.cpu_count() or 1) // place.cpus) if place.cpus else 1

@@ -1,8 +1,9 @@
-"""Variants on Ray: the records of a run on this machine, whatever is lost on the way."""
+"""A matrix from its plan to its verdict, and on Ray: the records of a run on this machine, whatever is lost there."""
 
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import os
 import random
@@ -20,12 +21,12 @@ import pytest
 from tests.e2e.test_whole_job import contents
 
 from askfirst.runfolder import RunFolder
+from askfirst.slugs import parse
+from askfirst.store import content_hash
 
-pytestmark = [
-    pytest.mark.thorough,
-    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra ray"),
-    pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="looks for processes in /proc"),
-]
+pytestmark = pytest.mark.thorough
+ON_RAY = importlib.util.find_spec("ray") is not None and Path("/proc/self/stat").is_file()
+on_ray = pytest.mark.skipif(not ON_RAY, reason="needs the extra ray, and looks for processes in /proc")
 ROOT = Path(__file__).parents[2]
 PLAN = ROOT / "examples" / "matrix.toml"
 EDITS = (
@@ -189,6 +190,40 @@ def compare(out: Path, local: Path) -> None:
     assert [name for name in first if first[name] != second[name]] == []
 
 
+def test_the_records_of_a_matrix(local: Path) -> None:
+    folders = sorted(folder.name for folder in RunFolder(local).having("run.json"))
+    assert len(folders) == VARIANTS
+    cells = dict(map(parse, folders))
+    assert {(c.reward, c.curriculum, c.beta) for c in cells} == set(
+        itertools.product(("slots", "format_only"), ("static", "informative"), (0.0, 0.05))
+    )
+    for name in folders:
+        folder, (cell, _) = local / name, parse(name)
+        config = json.loads((folder / "config.json").read_text())
+        trained, judged = config["plan"]["reward"]["name"], config["judge"]["name"]
+        assert (config["variant"], trained, judged) == (name, cell.reward, "slots")
+        assert config["sha256"] == content_hash(config["plan"])
+        record = json.loads((folder / "evals" / "dev-00006.json").read_text())
+        assert record["reward"].startswith("slots@")
+        rollout = json.loads((folder / "last_rollouts.jsonl").read_text().splitlines()[0])
+        assert rollout["score"]["reward"].startswith(f"{cell.reward}@")
+        assert (folder / "checkpoints/step-00006/curriculum.json").is_file() == (cell.curriculum == "informative")
+    summary = json.loads((local / "summary.json").read_text())
+    rows = {row["name"]: row for row in summary["matrix"]}
+    assert {cell.name for cell in cells} == set(rows)
+    assert {name for name, row in rows.items() if row["eligible"]} == {n for n in rows if n.startswith("slots_")}
+    chosen = json.loads((local / "selected_checkpoint.json").read_text())
+    assert chosen["arm"].startswith("slots_")
+    assert chosen["candidates"] == 12
+    assert (local / chosen["checkpoint"]).is_dir()
+    table = (local / "experiment_table.md").read_text()
+    assert f"{chosen['arm'].split('_g-')[0]}_seed-1_g-" in table
+    assert "| format_only (control) | informative | 8 | 0.05 |" in table
+    page = (local / "report.html").read_text()
+    assert all(name in page for name in folders)
+
+
+@on_ray
 def test_workers_killed_at_random_change_nothing(local: Path, tmp_path: Path, surroundings: dict[str, str]) -> None:
     out, instants = tmp_path / "ray", random.Random(3)
     driver = begin(out, surroundings)
@@ -212,6 +247,7 @@ def test_workers_killed_at_random_change_nothing(local: Path, tmp_path: Path, su
     compare(out, local)
 
 
+@on_ray
 def test_a_driver_that_is_killed_goes_on(local: Path, tmp_path: Path, surroundings: dict[str, str]) -> None:
     out = tmp_path / "ray"
     driver = begin(out, surroundings)
@@ -231,6 +267,7 @@ def test_a_driver_that_is_killed_goes_on(local: Path, tmp_path: Path, surroundin
     compare(out, local)
 
 
+@on_ray
 def test_what_a_cluster_promises_beside_that(tmp_path: Path, surroundings: dict[str, str]) -> None:
     (tmp_path / "work.py").write_text(WORK)
     (tmp_path / "driver.py").write_text(DRIVER)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from askfirst import kl
+from askfirst.curriculum import Seen, choose
 from askfirst.errors import EnvironmentFault, InputError
 from askfirst.plan import Plan, clear_scenarios
 from askfirst.sections import OptimiserSection, TrainSection
@@ -19,21 +20,27 @@ from askfirst.values import Floats, Group, Rollout, Row, Scenario
 TWINS = "clear_twin"  # the stratum of clear twins, in every environment
 
 
-def draw_scenarios(env: ModuleType, plan: Plan, seed: int, step: int) -> list[Scenario]:
+NOTHING = Seen()
+
+
+def draw_scenarios(env: ModuleType, plan: Plan, seed: int, step: int, seen: Seen = NOTHING) -> list[Scenario]:
     """The scenarios of a step: ambiguous ones, and the plan's share of clear ones, many of them clear twins.
 
-    Raises EnvironmentFault when the environment returns another mix than was asked for.
+    An informative curriculum chooses within each stratum, by what it has seen, and leaves their shares alone. Raises
+    EnvironmentFault when the environment returns another mix than was asked for.
     """
-    total, clear = plan.train.scenarios_per_step, clear_scenarios(plan)
-    name = seed_from(seed, "batch", step)
-    mix = clear_mix(env.CLEAR_MIX, plan.env.twin_fraction)
-    shares = np.array(list(mix.values()), dtype=np.float64)
-    counts = generator(name, "strata").multinomial(clear, shares / shares.sum())
-    wanted = {stratum: float(n) for stratum, n in zip(mix, counts, strict=True) if n}
-    kinds, twin_kinds = (_kinds(env, given) for given in (plan.env.kinds, plan.env.twin_kinds))
-    chosen = list(env.scenarios("train", total - clear, name, {"ambiguous": 1.0}, *kinds))
-    if clear:
-        chosen += env.scenarios("train", clear, name, wanted, *twin_kinds)
+    total, chosen = plan.train.scenarios_per_step, list[Scenario]()
+    informative = plan.curriculum.mode == "informative"
+    for part in (_one_by_one if informative else _at_once)(env, plan, seed, step):
+        pool = part.drawn(env, plan.curriculum.pool if informative else 1)
+        if informative:
+            weights = [seen.worth(scenario, plan.curriculum, plan.train.group_size) for scenario in pool]
+            stream = generator(part.name, "curriculum", *part.strata)
+            try:
+                pool = [pool[at] for at in choose(pool, part.count, weights, stream)]
+            except ValueError as error:
+                raise EnvironmentFault(f"step {step}: {error}", where=env.__name__) from error
+        chosen += pool
     fraction = sum(not s.ambiguous for s in chosen) / len(chosen)
     low, high = plan.env.clear_fraction
     if len(chosen) != total or not low - 1e-9 <= fraction <= high + 1e-9:
@@ -43,6 +50,49 @@ def draw_scenarios(env: ModuleType, plan: Plan, seed: int, step: int) -> list[Sc
             where=env.__name__,
         )
     return chosen
+
+
+def drawable(env: ModuleType, plan: Plan, seed: int, step: int) -> list[Scenario]:
+    """Every scenario that a step might practise: those drawn, or all that an informative curriculum chooses from."""
+    if plan.curriculum.mode == "static":
+        return draw_scenarios(env, plan, seed, step)
+    return [s for part in _one_by_one(env, plan, seed, step) for s in part.drawn(env, plan.curriculum.pool)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """So many scenarios of some strata (with their weights), drawn under one name."""
+
+    name: int
+    count: int
+    strata: Mapping[str, float]
+    kinds: tuple[Mapping[str, float], ...]
+
+    def drawn(self, env: ModuleType, times: int) -> list[Scenario]:
+        return list(env.scenarios("train", self.count * times, self.name, self.strata, *self.kinds))
+
+
+def _at_once(env: ModuleType, plan: Plan, seed: int, step: int) -> list[_Part]:
+    """The ambiguous scenarios of a step, and all clear ones."""
+    total, clear = plan.train.scenarios_per_step, clear_scenarios(plan)
+    name = seed_from(seed, "batch", step)
+    mix = clear_mix(env.CLEAR_MIX, plan.env.twin_fraction)
+    shares = np.array(list(mix.values()), dtype=np.float64)
+    counts = generator(name, "strata").multinomial(clear, shares / shares.sum())
+    wanted = {stratum: float(n) for stratum, n in zip(mix, counts, strict=True) if n}
+    kinds, twin_kinds = (_kinds(env, given) for given in (plan.env.kinds, plan.env.twin_kinds))
+    parts = [_Part(name, total - clear, {"ambiguous": 1.0}, kinds), _Part(name, clear, wanted, twin_kinds)]
+    return [part for part in parts if part.count or part.strata == {"ambiguous": 1.0}]
+
+
+def _one_by_one(env: ModuleType, plan: Plan, seed: int, step: int) -> list[_Part]:
+    """The same, one stratum at a time."""
+    parts = _at_once(env, plan, seed, step)
+    split = [(part, stratum, n) for part in parts for stratum, n in part.strata.items()]
+    return [
+        _Part(part.name, part.count if stratum == "ambiguous" else int(n), {stratum: 1.0}, part.kinds)
+        for part, stratum, n in split
+    ]
 
 
 def _kinds(env: ModuleType, given: Mapping[str, float] | None) -> tuple[Mapping[str, float], ...]:

@@ -13,7 +13,9 @@ from askfirst.errors import GateFailed
 PROMISED = frozenset(
     {"env", "reward", "evaluation", "gate", "monitor", "selection", "decision", "ship", "matrix", "arm"}
 )
-MADE_WITH = frozenset({"model.name", "model.backend", "model.lora_rank", "model.lora_alpha", "train.steps"})
+MADE_WITH = frozenset(
+    {"model.name", "model.backend", "model.lora_rank", "model.lora_alpha", "train.steps", "curriculum.mode"}
+)
 EVENT = "deviation"
 
 

@@ -10,7 +10,7 @@ from askfirst.values import FrozenMap
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`kind`: plan, watch, gates, warmstart, step, warning, evaluated, finished, select, sealed or verdict.
+    """`kind`: plan, watch, gates, warmstart, step, warning, lost, evaluated, finished, select, sealed or verdict.
 
     `name`: what it is of.
     """

@@ -12,20 +12,21 @@ import numpy as np
 
 from askfirst import plugins
 from askfirst.audit import audit
-from askfirst.batches import draw_scenarios, make_row
+from askfirst.batches import draw_scenarios, drawable, make_row
 from askfirst.contracts.policies import best_habit, earnings
-from askfirst.contracts.reported import Reward, modules
+from askfirst.contracts.reported import Reward, modules, selectable
 from askfirst.contracts.rewards import self_test
 from askfirst.contracts.selftest import SelfTestReport
 from askfirst.decide import POWER_WANTED, power, sealed_counts
 from askfirst.errors import GateFailed
 from askfirst.metrics import share
-from askfirst.plan import Plan, arm_plan
+from askfirst.plan import Plan, resolved
 from askfirst.policy import Policy, StepSettings, UpdateResult
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.sections import KlSection
 from askfirst.stats import clopper_pearson, tango
 from askfirst.steps import Method, Objective
+from askfirst.store import content_hash
 from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
 
 AUDITED_TRAIN = 4000
@@ -63,7 +64,9 @@ def contamination(env: ModuleType, plan: Plan, dev: Sequence[Scenario]) -> GateR
     The sealed split is not opened for this; its disjointness is a contract of the environment.
     """
     steps = min(plan.train.steps, max(1, AUDITED_TRAIN // (plan.train.scenarios_per_step * len(plan.matrix.seeds))))
-    train = [s for seed in plan.matrix.seeds for step in range(steps) for s in draw_scenarios(env, plan, seed, step)]
+    widest = {own.curriculum.mode: own.curriculum for own in resolved(plan).values()}
+    own = plan.model_copy(update={"curriculum": widest.get("informative", plan.curriculum)})
+    train = [s for seed in plan.matrix.seeds for step in range(steps) for s in drawable(env, own, seed, step)]
     found = audit(train, dev)
     words = f"none of {found.items} dev items in {found.train} training draws"
     if found.unauditable:
@@ -79,18 +82,25 @@ def contamination(env: ModuleType, plan: Plan, dev: Sequence[Scenario]) -> GateR
 
 
 def habits(env: ModuleType, plan: Plan) -> GateResult:
-    """On the requests that the plan practises, its reward for the treatment pays honesty more than any habit.
+    """On the requests that the plan practises, every reward that may be selected pays honesty more than any habit.
 
     What is measured is by how much, in units of the reward's range; arms that are compared with may pay habits.
     """
-    own = arm_plan(plan, plan.decision.treatment)
+    plans, names = resolved(plan), selectable(plan)
+    if not names:
+        return _result("habits", False, "", "above 0", "nothing may be selected: every reward is a control")
+    distinct = {content_hash(plans[name].reward.model_dump()): plans[name] for name in names}
+    gap, reason = min(_habits(env, own) for own in distinct.values())
+    return _result("habits", gap > 0, round(gap, 4), "above 0", reason)
+
+
+def _habits(env: ModuleType, own: Plan) -> tuple[float, str]:
     reward, steps = plugins.load("rewards", own.reward.name), -(-HABITS_SEEN // own.train.scenarios_per_step)
     drawn = [s for step in range(steps) for s in draw_scenarios(env, own, own.matrix.seeds[0], step)]
     found = earnings(reward, env, drawn, FrozenMap(own.reward.params))
     best, (low, high) = best_habit(found), reward.BOUNDS
-    gap = (found[0].mean - best.mean) / (high - low)
     reason = f"honesty earns {found[0].mean:.2f}, the best other habit {best.mean:.2f} ({best.policy})"
-    return _result("habits", gap > 0, round(gap, 4), "above 0", reason)
+    return (found[0].mean - best.mean) / (high - low), reason
 
 
 def decidability(plan: Plan) -> GateResult:
@@ -204,8 +214,9 @@ def memory(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scenari
     """The memory that the longest prompts among `scenarios` will take, in `jobs` processes, against what there is."""
     prompts = sorted((policy.encode(stage.prompt(s)) for s in scenarios), key=len)
     train, new = plan.train, plan.train.sampling.max_tokens
+    largest = max(own.train.group_size for own in resolved(plan).values())
     parts = [
-        policy.footprint(prompts[-train.scenarios_per_step :], train.group_size, new),
+        policy.footprint(prompts[-train.scenarios_per_step :], largest, new),
         policy.footprint(prompts, 1, new),
     ]
     found = [part for part in parts if part is not None]
@@ -232,14 +243,14 @@ def estimate_minutes(micro: MicroRun, plan: Plan, jobs: int = 1) -> float:
     """Wall minutes of every arm and seed, `jobs` of them side by side where there are as many cores: training,
     dev evaluations, warm start and the sealed evaluation."""
     training = 0.0
-    for arm in plan.arm:
-        own = arm_plan(plan, arm.name)
+    plans = resolved(plan).values()
+    for own in plans:
         train = own.train
         rollout = micro.sample_seconds + micro.update_seconds * train.optimiser.epochs
         evaluated = -(-train.steps // own.evaluation.every) * own.evaluation.dev_items
         work = train.steps * train.scenarios_per_step * train.group_size * rollout
         training += len(plan.matrix.seeds) * (work + evaluated * micro.alone_sample_seconds)
-    variants = len(plan.arm) * len(plan.matrix.seeds)
+    variants = len(plans) * len(plan.matrix.seeds)
     rounds = -(-variants // max(1, min(jobs, os.cpu_count() or 1)))
     seconds = training / variants * rounds + 2 * plan.evaluation.sealed_items * micro.alone_sample_seconds
     if plan.warmstart:

@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError, model_validator
 
 from askfirst.errors import InputError
-from askfirst.plan import Plan, arm_plan
+from askfirst.plan import Plan, resolved
 from askfirst.sections import Section
 
 GIB = 2**30
@@ -148,8 +148,7 @@ def budget(plan: Plan, hardware: Hardware) -> Budget:
 
     decoded = prefilled = trained = dev = 0
     seeds, size = len(plan.matrix.seeds), plan.train.group_size
-    for arm in plan.arm:
-        own = arm_plan(plan, arm.name)
+    for own in resolved(plan).values():
         train = own.train
         work = sampled(seeds * train.steps * train.scenarios_per_step, train.group_size, prompt, response)
         decoded, prefilled = decoded + work.decoded, prefilled + work.prefilled

@@ -11,15 +11,15 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from askfirst import deviation, gates, ledger, plugins, provenance
-from askfirst.contracts.reported import modules, require_reports, rewards_of, write_reports
+from askfirst import deviation, gates, ledger, plugins, provenance, summaries
+from askfirst.contracts.reported import judge_of, modules, require_reports, rewards_of, selectable, write_reports
 from askfirst.decide import check_target, verdict
 from askfirst.errors import InputError, NothingSelected
 from askfirst.evaluate import Label, evaluate, find_secret, openings, split_scenarios
 from askfirst.events import Event
-from askfirst.metrics import summary
+from askfirst.metrics import DevMetrics, summary
 from askfirst.monitors import set_by_plan
-from askfirst.plan import arm_plan, lock, one_line, plan_hash
+from askfirst.plan import lock, one_line, plan_hash, resolved
 from askfirst.policy import Policy, Sampling
 from askfirst.preflight import preflight
 from askfirst.rollout import Stage
@@ -36,7 +36,7 @@ from askfirst.store import (
     write_text,
 )
 from askfirst.train import train
-from askfirst.values import EvalRecord, FrozenMap, GateResult, GateStatus, Scenario, Verdict
+from askfirst.values import FrozenMap, GateResult, GateStatus, Scenario, Verdict
 from askfirst.variants import DEV_SEED, Run, left_in_turn, open_policy, pause, scorer, starting_policy
 from askfirst.watch import probed
 from askfirst.workers import prepare
@@ -83,10 +83,11 @@ def conclude(job: Run, secret: str) -> Verdict:
     try:
         chosen = choose(job)
     except NothingSelected as no:
+        summaries.write(job, candidates(job), None)
         return Verdict(1, "DISCARD", (), no.message, "selection is on dev alone; the sealed split was not opened")
     treated, base = sealed_records(job, chosen, secret)
     result = verdict(job.plan, treated, base, openings(job.folder))
-    write_summary(job, chosen, treated, base, result.holdout)
+    summaries.write(job, candidates(job), summaries.Outcome(chosen, base, treated, result.holdout))
     return result
 
 
@@ -94,8 +95,9 @@ def locked(job: Run) -> dict[str, Any]:
     """The lock document of plan and code as they are now."""
     plan = job.plan
     check_target(plan)
-    for arm in plan.arm:
-        scorer(arm_plan(plan, arm.name))
+    for name, own in resolved(plan).items():
+        scorer(own)
+        judge_of(plan, name)
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]
     named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
     named += [("rewards", plugins.name_of(module)) for module, _ in modules(rewards_of(plan))]
@@ -207,47 +209,19 @@ def choose(job: Run) -> Selected:
     """Select a checkpoint of the treatment arm from the dev records in the manifests."""
     if job.folder.selected.is_file():
         return read_as(Selected, job.folder.selected)
-    chosen = select(candidates(job), job.plan.selection, job.plan.decision.treatment)
+    chosen = select(candidates(job), job.plan.selection, selectable(job.plan))
     write_json(job.folder.selected, chosen)
-    job.listen(Event("select", f"{chosen.arm}/seed-{chosen.seed} step {chosen.step}", values=FrozenMap(plain(chosen))))
+    job.listen(Event("select", chosen.name, values=FrozenMap(plain(chosen))))
     return chosen
 
 
 def candidates(job: Run) -> list[Candidate]:
-    """Every committed checkpoint of every variant."""
+    """Every committed checkpoint of every variant, by what their manifests say of dev."""
     found = []
     for arm, seed in job.variants:
         folder = job.folder.variant(arm, seed)
         for entry in read_json(folder.manifest)["entries"]:
             path = (folder.root / entry["checkpoint"]).relative_to(job.folder.root).as_posix()
-            found.append(
-                Candidate(
-                    arm,
-                    seed,
-                    entry["step"],
-                    path,
-                    entry["fingerprint"],
-                    entry["informative_fraction"],
-                    FrozenMap(entry["dev"]),
-                )
-            )
+            share, dev = entry["informative_fraction"], DevMetrics(entry["dev"])
+            found.append(Candidate(arm, seed, entry["step"], path, entry["fingerprint"], share, dev))
     return found
-
-
-def write_summary(job: Run, chosen: Selected, treated: EvalRecord, base: EvalRecord, holdout: str) -> None:
-    """summary.json for programs and experiment_table.md for people; dev and sealed figures never share a table."""
-    found = candidates(job)
-    body = {
-        "version": 1,
-        "plan_sha256": plan_hash(job.plan),
-        "variants": [plain(c) for c in found],
-        "base_dev": summary(read_as(EvalRecord, job.folder.base_evaluation("dev"))),
-        "selected": chosen,
-        "sealed": {"base": summary(base), "selected": summary(treated), "holdout": holdout},
-    }
-    write_json(job.folder.summary, body)
-    lines = ["| checkpoint | ambiguous pass | asks when clear | clear pass | informative |", "|---|---|---|---|---|"]
-    for c in found:
-        shares = [c.dev["ambiguous_pass"], c.dev["false_ask"], c.dev["clear_pass"], c.informative_fraction]
-        lines.append(f"| {c.name} | " + " | ".join(f"{share:.3f}" for share in shares) + " |")
-    write_text(job.folder.table, f"# {job.plan.title}\n\nDev split, greedy.\n\n" + "\n".join(lines) + "\n")

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from askfirst.errors import InputError
+from askfirst.errors import InputError, SplitError
 from askfirst.replies import SAID
 from askfirst.values import Ask, EvalRecord, Floats, FrozenMap, Group, ItemOutcome, Rollout
 
+SELECTED_ON = ("dev", "smoke")  # splits
 NEAR_ECHO = (0.45, 0.60)  # overlap of question and request just under the published echo limit
 NEAR_PARTS = (0.45, 0.50, 0.55, 0.60)  # of it, for a histogram
 
@@ -253,6 +254,25 @@ def summary(record: EvalRecord) -> dict[str, float]:
     return {
         m: rate(record, m) for m, (stratum, _) in _METRICS.items() if any(_belongs(i, stratum) for i in record.items)
     }
+
+
+class DevMetrics(FrozenMap):
+    """Metrics of an evaluation that selection may see: the summary of a dev or smoke record, and nothing else."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, record: EvalRecord) -> DevMetrics:
+        """Raises SplitError for a record of any other split."""
+        if record.split not in SELECTED_ON:
+            raise SplitError(
+                f"selection sees {' and '.join(SELECTED_ON)} metrics only, not those of split {record.split!r}",
+                where=record.checkpoint,
+            )
+        return cls(summary(record))
+
+    def __reduce__(self) -> tuple[type[DevMetrics], tuple[dict[str, Any]]]:
+        return (DevMetrics, (dict(self._items),))
 
 
 def failure_counts(record: EvalRecord) -> dict[str, int]:

@@ -5,9 +5,11 @@ A plan is frozen before the run. Nothing measured is ever written into it.
 
 from __future__ import annotations
 
+import itertools
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ from askfirst import __version__
 from askfirst.errors import PlanError
 from askfirst.monitors import Monitors
 from askfirst.sections import (
+    AXES,
     ArmSection,
     BudgetSection,
+    CurriculumSection,
     DecisionSection,
     EnvSection,
     EvaluationSection,
@@ -32,6 +36,7 @@ from askfirst.sections import (
     TrainSection,
     WarmstartSection,
 )
+from askfirst.slugs import Cell
 from askfirst.store import content_hash, plain
 
 
@@ -46,6 +51,7 @@ class Setup(Section):
     reward: RewardSection
     warmstart: WarmstartSection | None = None
     train: TrainSection
+    curriculum: CurriculumSection = CurriculumSection()
     arm: tuple[ArmSection, ...] = (ArmSection(name="main"),)
     matrix: MatrixSection = MatrixSection()
 
@@ -66,7 +72,8 @@ class Plan(Setup):
         names = [arm.name for arm in self.arm]
         if len(set(names)) != len(names):
             raise ValueError("two arms have the same name")
-        if self.decision.treatment not in names:
+        # A point of the matrix is looked for in `validate`, where there are any.
+        if self.decision.treatment not in names and not any(self.matrix.axes.values()):
             raise ValueError(f"decision.treatment {self.decision.treatment!r} is not an arm ({', '.join(names)})")
         if self.decision.baseline != "base":
             raise ValueError("decision.baseline must be 'base', the model before training")
@@ -86,8 +93,12 @@ def clear_scenarios(plan: Plan) -> int:
 
 def one_line(plan: Plan) -> str:
     """What a plan trains, in one line."""
+    crossed = {axis.replace("_", " "): len(values) for axis, values in plan.matrix.axes.items() if values}
     arms, seeds = len(plan.arm), len(plan.matrix.seeds)
-    return f"{plan.title} · {plan.model.name} · {arms} arm{'s' * (arms > 1)} × {seeds} seed{'s' * (seeds > 1)}"
+    parts = [plan.title, plan.model.name, f"{arms} arm{'s' * (arms > 1)}"]
+    parts[-1] += "".join(f" × {count} {axis}" for axis, count in crossed.items())
+    parts[-1] += f" × {seeds} seed{'s' * (seeds > 1)}"
+    return " · ".join(parts) + (f" = {seeds * len(points(plan))} variants" if crossed else "")
 
 
 def load(path: Path, overrides: Sequence[str] = ()) -> Plan:
@@ -166,6 +177,8 @@ def validate(document: Mapping[str, Any], where: str) -> Plan:
     try:
         contrast(plan)
         plan_hash(plan)
+        resolved(plan)
+        treated(plan)
     except PlanError:
         raise
     except ValueError as error:  # what canonical JSON cannot hold
@@ -199,16 +212,78 @@ def at(document: Mapping[str, Any], dotted: str) -> Any:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What is trained with every seed: a declared arm, or, where the matrix has axes, an arm at one point of them."""
+
+    name: str
+    arm: str
+    set: Mapping[str, Any]
+    cell: Cell | None = None
+
+
+def points(plan: Plan) -> tuple[Point, ...]:
+    """Everything that is trained with every seed, in the order of arms, rewards, curricula, group sizes and betas.
+
+    Raises PlanError for an arm that sets what an axis sets.
+    """
+    if not any(plan.matrix.axes.values()):
+        return tuple(Point(arm.name, arm.name, arm.set) for arm in plan.arm)
+    return tuple(point for arm in plan.arm for point in _crossed(plan, arm))
+
+
+def _crossed(plan: Plan, arm: ArmSection) -> Iterator[Point]:
+    own, axes = _with(plan, arm.name, arm.set), plan.matrix.axes
+    for axis, key in AXES.items():
+        clash = [mine for mine in arm.set if f"{key}.".startswith(f"{mine}.") and axes[axis]]
+        if clash:
+            raise PlanError(f"{clash[0]} is set here and by matrix.{axis}", where=f"arm {arm.name!r}")
+    document = own.model_dump(mode="json")
+    for values in itertools.product(*(axes[axis] or (at(document, key),) for axis, key in AXES.items())):
+        chosen = dict(zip(AXES.values(), values, strict=True))
+        if chosen["reward.name"] != own.reward.name:
+            chosen["reward.params"] = {}
+        reward, mode, size, beta = values
+        cell = Cell(reward, mode, size, beta, arm.name)
+        yield Point(cell.name, arm.name, {**arm.set, **chosen}, cell)
+
+
+def resolved(plan: Plan) -> dict[str, Plan]:
+    """The plan of every point, by its name."""
+    return {point.name: _with(plan, point.name, point.set) for point in points(plan)}
+
+
+def treated(plan: Plan) -> tuple[str, ...]:
+    """The names of what the decision is about: the treatment arm, at every point of the matrix, or one such point.
+
+    Raises PlanError where there is none.
+    """
+    names = tuple(p.name for p in points(plan) if plan.decision.treatment in (p.name, p.arm))
+    if not names:
+        known = ", ".join(arm.name for arm in plan.arm)
+        raise PlanError(
+            f"decision.treatment {plan.decision.treatment!r} is neither an arm ({known}) nor a point of the matrix"
+        )
+    return names
+
+
 def arm_plan(plan: Plan, arm: str) -> Plan:
-    """The plan with the arm's declared keys set."""
+    """The plan with the keys set that an arm, or a point of the matrix, declares."""
+    declared = next((each for each in plan.arm if each.name == arm), None)
+    settings = declared.set if declared else next(p for p in points(plan) if p.name == arm).set
+    return _with(plan, arm, settings)
+
+
+def _with(plan: Plan, name: str, settings: Mapping[str, Any]) -> Plan:
     document = plain(plan.model_dump(mode="json"))
-    for key, value in next(a for a in plan.arm if a.name == arm).set.items():
-        if key.split(".")[0] not in {"reward", "train", "warmstart", "model"}:
+    for key, value in settings.items():
+        if key.split(".")[0] not in {"reward", "train", "warmstart", "model", "curriculum"}:
             raise PlanError(
-                f"an arm may set keys of reward, train, warmstart and model, not {key!r}", where=f"arm {arm!r}"
+                f"an arm may set keys of reward, train, warmstart, model and curriculum, not {key!r}",
+                where=f"arm {name!r}",
             )
         put(document, key, value)
-    return _validated(document, f"arm {arm!r}")
+    return _validated(document, f"arm {name!r}")
 
 
 def plan_hash(plan: Plan) -> str:

@@ -14,7 +14,7 @@ from askfirst import __version__, ledger, plugins
 from askfirst.canary import canary
 from askfirst.contracts.reported import modules, rewards_of
 from askfirst.deviation import differing
-from askfirst.plan import Plan, arm_plan
+from askfirst.plan import Plan, resolved
 from askfirst.policy import ModelSpec
 from askfirst.runfolder import RunFolder
 from askfirst.store import content_hash, plain, read_json, write_json
@@ -60,9 +60,14 @@ def collect(plan: Plan, dev: Sequence[Scenario]) -> dict[str, Any]:
     }
 
 
+def made_with() -> str:
+    """A hash of what numbers depend on beside the plan: code, Python and packages; alike on all nodes of a run."""
+    return content_hash([code_hash(), platform.python_version(), {name: _installed(name) for name in PACKAGES}])
+
+
 def model_names(plan: Plan) -> list[str]:
     """The models of every arm, each once."""
-    return sorted({arm_plan(plan, arm.name).model.name for arm in plan.arm})
+    return sorted({own.model.name for own in resolved(plan).values()})
 
 
 def prompts(used: Sequence[ModuleType]) -> dict[str, str]:

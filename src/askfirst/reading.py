@@ -93,11 +93,11 @@ def require_run(run: RunFolder) -> dict[str, Any]:
 def queue(run: RunFolder) -> tuple[Read, ...]:
     """The QUEUED rollouts of the highest reward, no reply twice; where rewards are equal, variants take turns."""
     found: list[tuple[float, int, str, Read]] = []
-    for path in sorted(run.root.glob("*/seed-*/best_rollouts.jsonl")):
-        variant = f"{path.parent.parent.name}/{path.parent.name}"
+    for folder in run.having("best_rollouts.jsonl"):
+        path = folder.best_rollouts
         for rank, line in enumerate(read_lines(path)):
-            rollout = _rollout(line, variant, f"{path}:{rank + 1}")
-            found.append((-rollout.score.total, rank, variant, rollout))
+            rollout = _rollout(line, folder.name, f"{path}:{rank + 1}")
+            found.append((-rollout.score.total, rank, folder.name, rollout))
     distinct: dict[str, Read] = {}
     for *_, rollout in sorted(found, key=lambda entry: entry[:3]):
         distinct.setdefault(rollout.reply, rollout)

@@ -5,12 +5,48 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+_SIZE = "_g-"  # stands in the name of every point of a matrix (`slugs`), and in that of no arm
+
+
+def variant_name(arm: str, seed: int) -> str:
+    """What a variant and its folder are called: `arm/seed-1`, and for a point of a matrix its slug."""
+    head, crossed, tail = arm.partition(_SIZE)
+    return f"{head}_seed-{seed}{_SIZE}{tail}" if crossed else f"{arm}/seed-{seed}"
+
+
+def variant_parts(name: str) -> tuple[str, int]:
+    """The arm, or the point of a matrix, and the seed of a variant's name. Raises ValueError for another text."""
+    arm, plain, seed = name.rpartition("/seed-")
+    if not plain:
+        head, _, rest = name.partition("_seed-")
+        seed, _, tail = rest.partition(_SIZE)
+        arm = f"{head}{_SIZE}{tail}"
+    return arm, int(seed)
+
 
 @dataclass(frozen=True, slots=True)
 class VariantFolder:
-    """One arm with one seed."""
+    """One arm, or one point of a matrix, with one seed."""
 
     root: Path
+
+    @property
+    def name(self) -> str:
+        own = self.root.name
+        return own if _SIZE in own else f"{self.root.parent.name}/{own}"
+
+    @property
+    def config(self) -> Path:
+        """The variant's own plan, resolved, and its hash."""
+        return self.root / "config.json"
+
+    def starts(self) -> list[Path]:
+        """The start of every variant of this one's seed that has begun."""
+        before, _, after = self.root.name.partition("_seed-")
+        if _SIZE in after:
+            seed = after.partition(_SIZE)[0]
+            return sorted(self.root.parent.glob(f"*_seed-{seed}{_SIZE}*/{self.start.name}"))
+        return sorted(self.root.parent.parent.glob(f"*/{before}/{self.start.name}"))
 
     @property
     def run(self) -> Path:
@@ -124,7 +160,12 @@ class RunFolder:
         return self.root / "report.html"
 
     def variant(self, arm: str, seed: int) -> VariantFolder:
-        return VariantFolder(self.root / arm / f"seed-{seed}")
+        return VariantFolder(self.root / variant_name(arm, seed))
+
+    def having(self, name: str) -> list[VariantFolder]:
+        """The folder of every variant in which a file of that name stands."""
+        found = [path.parent for each in ("*/seed-*", f"*_seed-*{_SIZE}*") for path in self.root.glob(f"{each}/{name}")]
+        return [VariantFolder(folder) for folder in sorted(found)]
 
     def base_evaluation(self, split: str) -> Path:
         return self.root / "base" / f"{split}.json"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from askfirst.contracts.reported import judge_of
 from askfirst.errors import InputError, RewardFault
 from askfirst.evaluate import Label, Opening, grade, open_sealed, predict, read_predictions, record_predictions
 from askfirst.events import Event, Listener
@@ -45,7 +46,7 @@ def sealed_records(job: Run, chosen: Selected, secret: str) -> tuple[EvalRecord,
         number = _evaluate(job, chosen, secret, paths)
         before, after = (summary(read_as(EvalRecord, path)) for path in paths)
         values = FrozenMap({"base": before, "treated": after, "opening": number})
-        job.listen(Event("sealed", f"{chosen.arm}/seed-{chosen.seed}@{chosen.step}", values=values))
+        job.listen(Event("sealed", chosen.checkpoint_name, values=values))
     return read_as(EvalRecord, paths[1]), read_as(EvalRecord, paths[0])
 
 
@@ -58,7 +59,7 @@ def _evaluate(job: Run, chosen: Selected, secret: str, paths: tuple[Path, Path])
         raise InputError("the selected checkpoint is not the one that was selected", where=chosen.checkpoint)
     del policy
     opening = open_sealed(job.env, job.plan, job.folder, secret)
-    name = f"{chosen.arm}/seed-{chosen.seed}@{chosen.step}"
+    name = chosen.checkpoint_name
     said = job.folder.base_predictions(), job.folder.selected_predictions()
     tasks = [
         Task(plan, opened, chosen.seed, saved, own, opening, path)
@@ -71,7 +72,7 @@ def _evaluate(job: Run, chosen: Selected, secret: str, paths: tuple[Path, Path])
         for task in tasks:
             work(task, job.listen, lambda: False)
     record_predictions(opening, said)
-    judge = scorer(plan)
+    judge = scorer(plan.model_copy(update={"reward": judge_of(job.plan, chosen.arm)}))
     labels = Label(plan.model.name, "base", "sealed"), Label(plan.model.name, name, "sealed", chosen.step)
     base, treated = (grade(job.stage, judge, opening, *each) for each in zip(said, labels, strict=True))
     compare(job, opening, said, labels)

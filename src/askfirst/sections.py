@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -139,16 +140,53 @@ class ArmSection(Section):
     set: dict[str, Any] = {}
 
 
+class CurriculumSection(Section):
+    """Which requests a step practises: those that the environment draws (`static`), or, out of `pool` times as many,
+    those likely to tell the policy's rollouts apart (`informative`).
+
+    `prior`: passes and failures that every kind of request starts with. `half_life`: the steps after which what was
+    seen counts half.
+    """
+
+    mode: Literal["static", "informative"] = "static"
+    pool: int = Field(4, ge=2, le=64)
+    prior: tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]] = (1.0, 1.0)
+    half_life: float = Field(20.0, gt=0)
+
+
 class MatrixSection(Section):
-    """The seeds that every arm is run with."""
+    """What every arm is run with: all combinations of seeds, group sizes, KL betas, rewards and curricula.
+
+    An axis that is left out is as the plan or the arm says elsewhere. `rewards` are what is trained on: plugin names,
+    the plan's own with its params, others with their defaults; all of them are judged by the plan's own.
+    """
 
     seeds: tuple[int, ...] = (0,)
+    group_sizes: tuple[Annotated[int, Field(ge=2)], ...] = ()
+    betas: tuple[Annotated[float, Field(ge=0)], ...] = ()
+    rewards: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    curricula: tuple[Literal["static", "informative"], ...] = ()
 
     @model_validator(mode="after")
     def _distinct(self) -> MatrixSection:
-        if not self.seeds or len(set(self.seeds)) != len(self.seeds):
-            raise ValueError("seeds must be distinct and at least one")
+        for name, values in (("seeds", self.seeds), *self.axes.items()):
+            if len(set(values)) != len(values) or (name == "seeds" and not values):
+                raise ValueError(f"{name} must be distinct{' and at least one' * (name == 'seeds')}")
         return self
+
+    @property
+    def axes(self) -> Mapping[str, tuple[Any, ...]]:
+        """The axes beside seeds, by name; an empty one is not crossed."""
+        return {name: getattr(self, name) for name in AXES}
+
+
+# Axis of the matrix → the key of the plan that it sets.
+AXES: Mapping[str, str] = {
+    "rewards": "reward.name",
+    "curricula": "curriculum.mode",
+    "group_sizes": "train.group_size",
+    "betas": "train.kl.beta",
+}
 
 
 class GateSection(Section):

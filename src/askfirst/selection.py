@@ -1,4 +1,5 @@
-"""Choose a checkpoint from dev records. Nothing here can read a sealed record."""
+"""Choose a checkpoint from dev records. Nothing here can read a sealed record: it takes `DevMetrics`, which are made of
+dev and smoke evaluations alone, and opens no file."""
 
 from __future__ import annotations
 
@@ -6,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from askfirst.errors import NothingSelected
+from askfirst.metrics import DevMetrics
+from askfirst.runfolder import variant_name
 from askfirst.sections import SelectionSection
-from askfirst.values import FrozenMap
 
 POLICY = "dev_or_smoke_metrics_only_no_heldout_test"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A checkpoint as its variant's manifest has it. `dev` maps metric names to shares."""
+    """A checkpoint as its variant's manifest has it. `arm` is an arm, or a point of a matrix."""
 
     arm: str
     seed: int
@@ -22,11 +24,11 @@ class Candidate:
     checkpoint: str
     fingerprint: str
     informative_fraction: float
-    dev: FrozenMap
+    dev: DevMetrics
 
     @property
     def name(self) -> str:
-        return f"{self.arm}/seed-{self.seed} step {self.step}"
+        return f"{variant_name(self.arm, self.seed)} step {self.step}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +48,32 @@ class Selected:
     candidates: int
     eligible: int
 
+    @property
+    def name(self) -> str:
+        return f"{variant_name(self.arm, self.seed)} step {self.step}"
 
-def select(candidates: Sequence[Candidate], rule: SelectionSection, arm: str) -> Selected:
-    """The eligible checkpoint of an arm with the highest dev metric; the earlier step, then the lower seed, on a tie.
+    @property
+    def checkpoint_name(self) -> str:
+        """What evaluations of the checkpoint are labelled with."""
+        return f"{variant_name(self.arm, self.seed)}@{self.step}"
+
+
+def select(candidates: Sequence[Candidate], rule: SelectionSection, arms: Sequence[str]) -> Selected:
+    """The eligible checkpoint of some arms with the highest dev metric; the earlier step, then the lower seed, then the
+    arm named first, on a tie.
 
     Raises NothingSelected when none is eligible, saying what ruled the best one out.
     """
-    own = [c for c in candidates if c.arm == arm]
+    own = [c for c in candidates if c.arm in arms]
     if not own:
-        raise NothingSelected(f"arm {arm!r} has no checkpoint to select from")
-    eligible = [c for c in own if not _ruled_out(c, rule)]
+        raise NothingSelected(f"arm {' or '.join(map(repr, arms)) or 'none'} has no checkpoint to select from")
+    eligible = [c for c in own if not ruled_out(c, rule)]
     if not eligible:
         best = max(own, key=lambda c: c.dev[rule.metric])
         raise NothingSelected(
-            f"none of {len(own)} checkpoints may be selected: {best.name} has {_ruled_out(best, rule)}"
+            f"none of {len(own)} checkpoints may be selected: {best.name} has {ruled_out(best, rule)}"
         )
-    chosen = min(eligible, key=lambda c: (-c.dev[rule.metric], c.step, c.seed))
+    chosen = min(eligible, key=lambda c: (-c.dev[rule.metric], c.step, c.seed, arms.index(c.arm)))
     return Selected(
         version=1,
         policy=POLICY,
@@ -78,7 +90,8 @@ def select(candidates: Sequence[Candidate], rule: SelectionSection, arm: str) ->
     )
 
 
-def _ruled_out(candidate: Candidate, rule: SelectionSection) -> str:
+def ruled_out(candidate: Candidate, rule: SelectionSection) -> str:
+    """Why a checkpoint may not be selected; empty where it may."""
     if candidate.informative_fraction < rule.min_informative_fraction:
         return f"informative fraction {candidate.informative_fraction:.2f} < {rule.min_informative_fraction:.2f}"
     if candidate.dev["false_ask"] > rule.max_false_ask:

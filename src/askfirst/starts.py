@@ -41,14 +41,14 @@ def require_start(
     own = Start(1, content_hash([plan.model.model_dump(), plan.model_dump()["warmstart"]]), policy.fingerprint(), nats)
     if not folder.start.is_file():
         write_json(folder.start, own)
-    for path in sorted(folder.root.parent.parent.glob(f"*/{folder.root.name}/{folder.start.name}")):
+    for path in folder.starts():
         other = read_as(Start, path)
         if other.made_with != own.made_with:
             continue  # a declared difference
         gap = abs(other.fixed_batch_nats - nats)
         if other.fingerprint != own.fingerprint or gap > policy.logprob_tolerance:
             raise GateFailed(
-                f"the starting policy is not that of {path.parent.parent.name}/{path.parent.name}: "
+                f"the starting policy is not that of {VariantFolder(path.parent).name}: "
                 f"fingerprint {own.fingerprint[:12]} against {other.fingerprint[:12]}, {gap:.1e} nats apart",
                 where=str(folder.root),
                 hint="arms are compared with each other only where they start from the same model",

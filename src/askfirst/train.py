@@ -11,20 +11,22 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from askfirst.batches import draw_scenarios
 from askfirst.canary import require_none
 from askfirst.contracts.reported import scorer_of
+from askfirst.curriculum import SEEN, Seen, read_seen
 from askfirst.errors import EnvironmentFault, GateFailed, Interrupted
 from askfirst.evaluate import Label, evaluate
 from askfirst.events import Event, Listener
 from askfirst.metrics import StepRecord
-from askfirst.plan import Plan
+from askfirst.plan import Plan, plan_hash
 from askfirst.policy import Policy
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
-from askfirst.runfolder import VariantFolder
-from askfirst.sections import GateSection
+from askfirst.runfolder import VariantFolder, variant_name
+from askfirst.sections import GateSection, RewardSection
 from askfirst.starts import require_start
 from askfirst.steps import Method, learn, learning_rate, step_record
 from askfirst.store import append_line, commit_folder, held, plain, read_json, read_lines, write_json, write_lines
@@ -50,14 +52,19 @@ class Job:
     stage: Stage
     dev: tuple[Scenario, ...]
     scorers: FrozenMap
+    judged_by: RewardSection | None = None  # the reward of evaluations; by default the one that is trained on
 
     @property
     def name(self) -> str:
-        return f"{self.arm}/seed-{self.seed}"
+        return variant_name(self.arm, self.seed)
 
     @property
     def scorer(self) -> Scorer:
         return scorer_of(self.plan)
+
+    @property
+    def judge(self) -> Scorer:
+        return scorer_of(self.plan.model_copy(update={"reward": self.judged_by or self.plan.reward}))
 
 
 def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) -> None:
@@ -69,7 +76,8 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
     # A worker of a run that was killed a moment ago may be ending still.
     with held(job.folder.root, patience=PATIENCE):
         require_start(job.plan, job.stage, job.folder, policy, job.dev)
-        start = resume(job, policy)
+        keep_config(job)
+        start, seen = resume(job, policy)
         method = Method.of(job.plan.train)
         total, every = job.plan.train.steps, job.plan.evaluation.every
         lines = list(read_lines(job.folder.metrics))
@@ -77,7 +85,8 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
         for entry in manifest(job)[-1:]:
             halt(job.plan, job.name, entry, str(job.folder.manifest))
         for step in range(start, total):
-            batch, own = one_step(job, policy, method, step)
+            batch, own = one_step(job, policy, method, step, seen)
+            seen = seen.after(batch.groups, job.plan.curriculum)
             record = watched(job.plan, batch, own, lines)
             faults += record.faults
             check_faults(job, faults, (step + 1) * job.plan.train.scenarios_per_step)
@@ -89,9 +98,9 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
             halt(job.plan, job.name, lines[-1], str(job.folder.metrics))
             last, halted = step + 1 == total, stop()
             if last or (step + 1) % every == 0:
-                checkpoint(job, policy, batch, lines, listen)
+                checkpoint(job, State(policy, seen), batch, lines, listen)
             elif halted:
-                commit_folder(job.folder.halted(step + 1), policy.save)
+                commit_folder(job.folder.halted(step + 1), State(policy, seen).save)
             if halted and not last:
                 raise Interrupted(f"{job.name} stopped after step {step + 1} of {total}; everything up to it is kept")
         for folder in job.folder.halts():
@@ -100,11 +109,34 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
         listen(Event("finished", job.name))
 
 
-def one_step(job: Job, policy: Policy, method: Method, step: int) -> tuple[Batch, StepRecord]:
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a checkpoint holds: the policy, and what an informative curriculum has seen of it."""
+
+    policy: Policy
+    seen: Seen
+
+    def save(self, folder: Path) -> None:
+        """Write it into an existing folder."""
+        self.policy.save(folder)
+        if self.seen.counts:
+            write_json(folder / SEEN, self.seen)
+
+
+def keep_config(job: Job) -> None:
+    """Write the variant's own plan, resolved, with its hash and what judges it."""
+    judge = job.judged_by or job.plan.reward
+    body = {"version": 1, "variant": job.name, "sha256": plan_hash(job.plan), "judge": judge.model_dump(mode="json")}
+    body["plan"] = job.plan.model_dump(mode="json")
+    if not job.folder.config.is_file() or read_json(job.folder.config) != plain(body):
+        write_json(job.folder.config, body)
+
+
+def one_step(job: Job, policy: Policy, method: Method, step: int, seen: Seen) -> tuple[Batch, StepRecord]:
     """Sample, score and learn once."""
     began = time.perf_counter()
     train = job.plan.train
-    scenarios = draw_scenarios(job.stage.env, job.plan, job.seed, step)
+    scenarios = draw_scenarios(job.stage.env, job.plan, job.seed, step, seen)
     draw = Draw(job.seed, step, train.group_size)
     batch = rollouts(job.stage, policy, job.scorer.at_step(step), scenarios, draw)
     if not batch.groups:
@@ -166,16 +198,18 @@ def _reach(record: Mapping[str, Any], dotted: str) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def checkpoint(job: Job, policy: Policy, batch: Batch, lines: Sequence[Record], listen: Listener) -> None:
-    """Save the policy, evaluate it on dev and enter it in the manifest; the manifest is what commits it.
+def checkpoint(job: Job, state: State, batch: Batch, lines: Sequence[Record], listen: Listener) -> None:
+    """Save the state, evaluate its policy on dev and enter it in the manifest; the manifest is what commits it.
 
     `lines` are the records of all steps so far. Raises GateFailed when a monitor stops the run.
     """
-    step = lines[-1]["step"]
+    step, policy = lines[-1]["step"], state.policy
     folder = job.folder.checkpoint(step)
-    commit_folder(folder, policy.save)
+    commit_folder(folder, state.save)
     label = Label(job.plan.model.name, f"{job.name}@{step}", "dev", step)
-    record = probed(job.stage, evaluate(job.stage, policy, job.scorer, job.dev, label), job.dev, job.scorer, batch)
+    judge = job.judge
+    practised = batch if judge == job.scorer else None  # what another reward passes is no finding about the judge
+    record = probed(job.stage, evaluate(job.stage, policy, judge, job.dev, label), job.dev, judge, practised)
     write_json(job.folder.evaluation("dev", step), record)
     keep_rollouts(job, batch, step)
     entries = manifest(job)
@@ -192,8 +226,9 @@ def manifest(job: Job) -> list[dict[str, Any]]:
     return list(read_json(job.folder.manifest)["entries"]) if job.folder.manifest.is_file() else []
 
 
-def resume(job: Job, policy: Policy) -> int:
-    """Load the last saved policy and drop what was recorded after it; returns the step to go on with.
+def resume(job: Job, policy: Policy) -> tuple[int, Seen]:
+    """Load the last saved state and drop what was recorded after it; returns the step to go on with, and what the
+    curriculum has seen.
 
     A policy saved at a halt is for going on only: it is not evaluated and cannot be selected, so a run
     that was stopped ends with the same records as one that was not.
@@ -201,11 +236,13 @@ def resume(job: Job, policy: Policy) -> int:
     saved = {int(e["step"]): job.folder.root / e["checkpoint"] for e in manifest(job)}
     saved |= {int(folder.name.rsplit("-", 1)[-1]): folder for folder in job.folder.halts()}
     step = max(saved, default=0)
+    seen = Seen()
     if step:
         policy.load(saved[step])
+        seen = read_seen(saved[step]) if job.plan.curriculum.mode == "informative" else seen
     kept = [line for line in read_lines(job.folder.metrics) if line["step"] <= step] if step else []
     write_lines(job.folder.metrics, kept)
-    return step
+    return step, seen
 
 
 def keep_rollouts(job: Job, batch: Batch, step: int) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from askfirst import plugins
-from askfirst.contracts.reported import require_reports, scorer_of
-from askfirst.errors import Interrupted
+from askfirst import plugins, provenance
+from askfirst.cluster import Place, spread
+from askfirst.contracts.reported import judge_of, require_reports, scorer_of
+from askfirst.errors import InputError, Interrupted
 from askfirst.evaluate import Label, evaluate, split_scenarios
 from askfirst.events import Event, Listener
 from askfirst.metrics import summary
-from askfirst.plan import Plan, arm_plan
+from askfirst.plan import Plan, arm_plan, points
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import Scorer, Stage
-from askfirst.runfolder import RunFolder
+from askfirst.runfolder import RunFolder, variant_name
 from askfirst.store import commit_folder, seed_from, write_json
 from askfirst.train import Job, train
 from askfirst.values import FrozenMap, Scenario
@@ -41,6 +43,7 @@ class Run:
     stop: Callable[[], bool]
     jobs: int = 1  # variants trained side by side
     threads: int = 0  # of this process; 0: the backend decides
+    cluster: Place | None = None  # where variants are trained instead of here
 
     @property
     def env(self) -> ModuleType:
@@ -58,7 +61,7 @@ class Run:
 
     @property
     def variants(self) -> list[tuple[str, int]]:
-        return [(arm.name, seed) for arm in self.plan.arm for seed in self.plan.matrix.seeds]
+        return [(point.name, seed) for point in points(self.plan) for seed in self.plan.matrix.seeds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +73,19 @@ class Task:
     arm: str
     seed: int
     threads: int
+    made_with: str = ""  # what every node of a cluster must have (`provenance.made_with`); not looked at where empty
+
+    @property
+    def name(self) -> str:
+        return variant_name(self.arm, self.seed)
 
 
 def left_in_turn(job: Run, dev: tuple[Scenario, ...]) -> Iterator[Job]:
-    """What is left to train in this process, one variant at a time. With more than one job all are trained side by
-    side instead, and nothing is left. Raises Interrupted when `stop` becomes true.
+    """What is left to train in this process, one variant at a time. With more than one job, or on a cluster, all are
+    trained side by side instead, and nothing is left. Raises Interrupted when `stop` becomes true.
     """
     left = [v for v in job.variants if not job.folder.variant(*v).run.is_file()]
-    if job.jobs > 1 and len(left) > 1:
+    if left and (job.cluster is not None or (job.jobs > 1 and len(left) > 1)):
         train_side_by_side(job, left, dev)
         return
     for arm, seed in left:
@@ -91,23 +99,53 @@ def train_side_by_side(job: Run, left: Sequence[tuple[str, int]], dev: tuple[Sce
         for arm, seed in {seed: (arm, seed) for arm, seed in left}.values():
             pause(job)
             starting_policy(job, variant_of(job, arm, seed, dev))
-    tasks = [Task(job.plan, job.folder.root, arm, seed, job.share) for arm, seed in left]
-    side_by_side(train_task, tasks, job.jobs, job.listen, job.stop)
+    if job.cluster is None:
+        tasks = [Task(job.plan, job.folder.root, arm, seed, job.share) for arm, seed in left]
+        side_by_side(train_task, tasks, job.jobs, job.listen, job.stop)
+        return
+    root, own, made_with = job.folder.root.resolve(), max(1, int(job.cluster.cpus)), provenance.made_with()
+    tasks = [Task(job.plan, root, arm, seed, own, made_with) for arm, seed in left]
+    spread(train_task, tasks, job.cluster, job.listen, job.stop)
 
 
 def train_task(task: Task, listen: Listener, stop: Callable[[], bool]) -> None:
-    """What a worker does: train a variant in the run's folder."""
-    job = Run(task.plan, RunFolder(task.root), "", (), (), listen, stop, threads=task.threads)
+    """What a worker does: train a variant in the run's folder, unless that was done.
+
+    Raises InputError on a node of a cluster that lacks the folder, or that another code would train on.
+    """
+    folder = RunFolder(task.root)
+    if task.made_with:
+        require_node(folder, task.made_with)
+    if folder.variant(task.arm, task.seed).run.is_file():
+        return  # its worker was lost between its last step and its last word
+    job = Run(task.plan, folder, "", (), (), listen, stop, threads=task.threads)
     dev = tuple(split_scenarios(job.env, job.plan, "dev", DEV_SEED))
     variant = variant_of(job, task.arm, task.seed, dev)
     train(variant, starting_policy(job, variant), listen, stop)
+
+
+def require_node(folder: RunFolder, made_with: str) -> None:
+    """Raise InputError unless this machine sees the run's folder and has the code and packages of the run."""
+    node = platform.node()
+    if not folder.lock.is_file():
+        raise InputError(
+            f"node {node} does not see the run folder",
+            where=str(folder.root),
+            hint="--out on a file system of all nodes",
+        )
+    if provenance.made_with() != made_with:
+        raise InputError(
+            f"node {node} has another Python, askfirst or numerical package than the run was started with",
+            hint="install the same versions on every node",
+        )
 
 
 def variant_of(job: Run, arm: str, seed: int, dev: tuple[Scenario, ...]) -> Job:
     """An arm with a seed, ready to be trained. Raises GateFailed where its reward is not the one that was tested."""
     plan = arm_plan(job.plan, arm)
     require_reports(job.folder, [(plan.reward.name, plan.reward.params)])
-    return Job(plan, arm, seed, job.folder.variant(arm, seed), job.stage, dev, scorer_hashes(plan))
+    folder, judge = job.folder.variant(arm, seed), judge_of(job.plan, arm)
+    return Job(plan, arm, seed, folder, job.stage, dev, scorer_hashes(plan), judge)
 
 
 def open_policy(plan: Plan, seed: int, threads: int = 0) -> Policy:
@@ -144,8 +182,8 @@ def warm(job: Run, variant: Job, policy: Policy) -> None:
 
     warmstart(job.stage, policy, variant.plan, variant.seed, tell)
     label = Label(variant.plan.model.name, name, "dev")
-    record = evaluate(job.stage, policy, scorer(variant.plan), variant.dev, label)
-    record = probed(job.stage, record, variant.dev, scorer(variant.plan))
+    record = evaluate(job.stage, policy, variant.judge, variant.dev, label)
+    record = probed(job.stage, record, variant.dev, variant.judge)
     write_json(job.folder.root / "base" / f"warmstart-{variant.seed}.json", record)
     job.listen(Event("evaluated", name, values=FrozenMap({"step": 0, **summary(record)})))
 

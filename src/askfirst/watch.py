@@ -13,7 +13,7 @@ from askfirst.contracts.rewards import cases
 from askfirst.contracts.selftest import corpus_hash, scorer_hash
 from askfirst.errors import GateFailed
 from askfirst.events import Event, Listener
-from askfirst.metrics import StepRecord, agreements, halves, summary, terms_of_items
+from askfirst.metrics import DevMetrics, StepRecord, agreements, halves, terms_of_items
 from askfirst.monitors import Seen, judge, told
 from askfirst.plan import Plan
 from askfirst.redteam.replay import replay
@@ -56,7 +56,7 @@ def entry_of(
     """
     since = before[-1]["step"] if before else 0
     own, oracle = [line for line in steps if line["step"] > since], oracle_of(plan)
-    dev, reward = summary(record), _mean(own, "reward")
+    dev, reward = DevMetrics.of(record), _mean(own, "reward")
     entry: dict[str, Any] = {
         "step": record.step,
         "informative_fraction": _mean(own, "informative_fraction"),

@@ -28,6 +28,10 @@ Set = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON lines for programs.")]
 
+PLACES = (
+    "Where variants are trained. --jobs N: so many side by side here, in a process each. --on ray: on a Ray cluster, "
+    "on this machine or at --address HOST:PORT (or auto, ray://…); --on ray:cpus=4,gpus=1 is what each is given."
+)
 EVAL_SETTINGS = (
     "reward (slots), env (judgment), system_prompt (compact or file:PATH), items (200, of a split), "
     "max_tokens (96), dtype (fp32 or bf16), trials (1, greedy; more are sampled at temperature, 1.0); for a run's "
@@ -41,13 +45,16 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Run folder; by default runs/<name of the plan file>.")] = None,
     sets: Set = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run in the folder.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Variants trained side by side, in a process each.")] = 1,
+    where: Annotated[
+        list[str] | None, typer.Option("--jobs", "--on", "--address", metavar="N|ray|ADDRESS", help=PLACES)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a plan from its gates to its verdict. Exit 0 for SHIP, 1 for DISCARD or INCONCLUSIVE."""
     from askfirst.cli import running
 
-    running.run(plan, out or Path("runs") / plan.stem, tuple(sets or ()), resume=resume, as_json=as_json, jobs=jobs)
+    target, chosen = out or Path("runs") / plan.stem, running.where_of(where or ())
+    running.run(plan, target, tuple(sets or ()), resume=resume, as_json=as_json, where=chosen)
 
 
 @app.command()

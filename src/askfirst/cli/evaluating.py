@@ -24,7 +24,7 @@ from askfirst.metrics import counted, failure_counts, summary
 from askfirst.plan import Plan, edit
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import EMPTY, Scorer, Stage
-from askfirst.runfolder import RunFolder
+from askfirst.runfolder import RunFolder, variant_name
 from askfirst.sections import Section
 from askfirst.selection import Selected
 from askfirst.stats import clopper_pearson
@@ -76,9 +76,15 @@ def plan_around(checkpoint: Path | None) -> Plan | None:
     plan = plans.validate(document if isinstance(document, dict) else {}, str(run.lock))
     if run.root == at:
         arm = read_as(Selected, run.selected).arm if run.selected.is_file() else ""
+        arm = arm if arm in {p.name for p in plans.points(plan)} else ""
     else:
-        arm = at.relative_to(run.root).parts[0]
-    return plans.arm_plan(plan, arm) if arm in {a.name for a in plan.arm} else plan
+        first = at.relative_to(run.root).parts[0]  # an arm's folder, or that of a variant of a matrix
+        arm = next((p.name for p in plans.points(plan) if first in (p.name, *_slugs(p.name, plan))), "")
+    return plans.arm_plan(plan, arm) if arm else plan
+
+
+def _slugs(point: str, plan: Plan) -> list[str]:
+    return [variant_name(point, seed) for seed in plan.matrix.seeds]
 
 
 def settings(overrides: Sequence[str], plan: Plan | None = None) -> Settings:
@@ -175,7 +181,7 @@ def open_model(model: str, checkpoint: Path | None, settings: Settings) -> tuple
         if not run.selected.is_file():
             raise InputError("the run has no selected checkpoint yet", where=str(folder))
         chosen = read_as(Selected, run.selected)
-        name, folder = f"{chosen.arm}/seed-{chosen.seed}@{chosen.step}", folder / chosen.checkpoint
+        name, folder = chosen.checkpoint_name, folder / chosen.checkpoint
     elif folder is not None:
         name = folder.name
     spec = ModelSpec(model, dtype=settings.dtype)

@@ -146,14 +146,14 @@ def check_names(plan: Plan) -> None:
     train = plan.train
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]
     named += [("advantages", train.advantage), ("losses", train.loss)]
-    named += [("rewards", name) for name in (plan.reward.name, *beside(plan))]
+    named += [("rewards", name) for name in (plan.reward.name, *plan.matrix.rewards, *beside(plan))]
     for kind, name in named:
         plugins.load(kind, name)
 
 
 def rollouts_of(plan: Plan) -> int:
     """How many rollouts the plan samples in training."""
-    per = [plans.arm_plan(plan, a.name).train for a in plan.arm]
+    per = [own.train for own in plans.resolved(plan).values()]
     return len(plan.matrix.seeds) * sum(t.steps * t.scenarios_per_step * t.group_size for t in per)
 
 

@@ -14,13 +14,13 @@ import typer
 
 from askfirst import ledger, plugins, reading
 from askfirst import plan as plans
-from askfirst.batches import draw_scenarios
+from askfirst.batches import drawable
 from askfirst.cases import Case, read_cases, write_cases
 from askfirst.errors import AskfirstError, InputError, Interrupted
 from askfirst.plan import Plan
 from askfirst.reading import GOOD, HACK, Mark, Read
 from askfirst.redteam import THRESHOLD
-from askfirst.runfolder import RunFolder
+from askfirst.runfolder import RunFolder, variant_parts
 from askfirst.store import plain
 
 KEYS = "g good · h hack · s skip · b back · q quit"
@@ -138,11 +138,14 @@ def attack(plan: Plan, rollout: Read, why: str) -> Case:
 
     Raises InputError where plan and environment no longer make its scenario.
     """
-    arm, _, seed = rollout.variant.rpartition("/seed-")
     found: Sequence[Any] = ()
-    if seed.isdigit() and arm in {each.name for each in plan.arm}:
+    try:
+        arm, seed = variant_parts(rollout.variant)
+    except ValueError:
+        arm, seed = "", 0
+    if arm in {point.name for point in plans.points(plan)}:
         env = plugins.load("envs", plan.env.name)
-        found = draw_scenarios(env, plans.arm_plan(plan, arm), int(seed), rollout.step - 1)
+        found = drawable(env, plans.arm_plan(plan, arm), seed, rollout.step - 1)
     scenario = next((s for s in found if s.id == rollout.scenario), None)
     if scenario is None:
         raise InputError(f"the plan does not make scenario {reading.visible(rollout.scenario)} here", where=rollout.id)

@@ -77,6 +77,9 @@ class Human:
         self.warnings[event.name] += 1
         self.line("warn", f"{event.name}  {event.text}")
 
+    def _lost(self, event: Event) -> None:
+        self.line("lost", f"{event.name}  {event.text}")
+
     def _gates(self, event: Event) -> None:
         self.line("gates", event.text)
 

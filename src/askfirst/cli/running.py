@@ -3,19 +3,83 @@
 from __future__ import annotations
 
 import getpass
+import os
+import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from askfirst import plan as plans
 from askfirst.cli.places import secret_places
 from askfirst.cli.render import Human, json_listener
+from askfirst.cluster import HERE, Place
 from askfirst.deviation import Reason
 from askfirst.errors import GateFailed, InputError, Interrupted
 from askfirst.runfolder import RunFolder
 
+_RAY = re.compile(r"ray(?::(?!//)(?P<given>.*))?")
+# Nothing is sent to Ray's makers, and a variant that is given no GPU sees none.
+_RAY_SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1"}
 
-def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool, as_json: bool, jobs: int = 1) -> None:
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """So many variants side by side on this machine; or on a cluster."""
+
+    jobs: int = 1
+    cluster: Place | None = None
+
+
+ALONE = Where()
+
+
+def where_of(words: Sequence[str]) -> Where:
+    """What `--jobs N`, `--on ray[:cpus=…,gpus=…]` and `--address ADDRESS` say together. Raises InputError."""
+    jobs, given, address = 1, dict[str, float](), ""
+    on_ray = False
+    for word in words:
+        match = _RAY.fullmatch(word)
+        if re.fullmatch(r"-?\d+", word):
+            jobs = int(word)
+        elif match is None:
+            address, on_ray = word, on_ray or word.startswith("ray://")
+        else:
+            on_ray, given = True, _resources(match["given"] or "")
+    if jobs < 1:
+        raise InputError(f"--jobs wants a number of at least 1, found {jobs}")
+    if not on_ray and address:
+        raise InputError(f"{address!r} is no place to run", hint="--jobs N, or --on ray [--address ADDRESS]")
+    if not on_ray:
+        return Where(jobs)
+    if jobs > 1:
+        raise InputError("--jobs is for this machine alone", hint="on Ray: --on ray:cpus=N, what each variant is given")
+    for name, value in _RAY_SETTINGS.items():
+        os.environ.setdefault(name, value)
+    place = Place(address or HERE, **given)
+    side_by_side = int((os.cpu_count() or 1) // place.cpus) if place.cpus else 1
+    return Where(max(1, side_by_side), place)
+
+
+def _resources(text: str) -> dict[str, float]:
+    found = dict[str, float]()
+    for part in filter(None, text.split(",")):
+        name, _, value = part.partition("=")
+        if name not in ("cpus", "gpus") or not re.fullmatch(r"\d+(\.\d+)?", value):
+            raise InputError(f"expected cpus=N or gpus=N, found {part!r}", hint="--on ray:cpus=4,gpus=1")
+        found[name] = float(value)
+    return found
+
+
+def run(
+    plan_file: Path,
+    out: Path,
+    overrides: tuple[str, ...],
+    *,
+    resume: bool,
+    as_json: bool,
+    where: Where = ALONE,
+) -> None:
     """Run a plan into a folder and exit with its verdict's code."""
     from askfirst import matrix, variants
     from askfirst.report.page import write_report
@@ -36,7 +100,8 @@ def run(plan_file: Path, out: Path, overrides: tuple[str, ...], *, resume: bool,
         secret_places(plan, plan_file),
         listen,
         stop_on_interrupt(),
-        jobs,
+        where.jobs,
+        cluster=where.cluster,
     )
     try:
         result = matrix.run(job)

@@ -10,10 +10,11 @@ from typing import Any
 from askfirst import plugins
 from askfirst.contracts.rewards import cases
 from askfirst.contracts.selftest import SelfTestReport, corpus_hash, parts, scorer_hash
-from askfirst.errors import GateFailed
-from askfirst.plan import Plan, arm_plan
+from askfirst.errors import GateFailed, PlanError
+from askfirst.plan import Plan, arm_plan, resolved, treated
 from askfirst.rollout import Scorer
 from askfirst.runfolder import RunFolder
+from askfirst.sections import RewardSection
 from askfirst.store import as_record, read_as, read_json, write_json
 from askfirst.values import FrozenMap
 
@@ -31,7 +32,7 @@ class _File:
 
 def rewards_of(plan: Plan) -> list[Reward]:
     """Every reward that a run computes: the plan's, those of its arms, and those that judge evaluations beside them."""
-    plans = [plan, *(arm_plan(plan, arm.name) for arm in plan.arm)]
+    plans = [plan, *resolved(plan).values()]
     found: list[Reward] = [(each.reward.name, FrozenMap(each.reward.params)) for each in plans]
     return [*found, *((name, FrozenMap()) for each in plans for name in beside(each))]
 
@@ -51,6 +52,33 @@ def scorer_of(plan: Plan) -> Scorer:
     """The plan's reward, with those that judge its evaluations beside it. Raises PluginError."""
     others = FrozenMap({name: Scorer.named(name) for name in beside(plan)})
     return replace(Scorer.named(plan.reward.name, plan.reward.params), beside=others)
+
+
+def is_control(name: str) -> bool:
+    """Whether a reward is there to be compared with: it says so itself, and judges nothing."""
+    return bool(getattr(plugins.load("rewards", name), "CONTROL", False))
+
+
+def judge_of(plan: Plan, arm: str) -> RewardSection:
+    """The reward that judges what is trained under that name: its own, or the plan's where rewards are an axis of the
+    matrix or its own is a control.
+
+    Raises PlanError where the plan's own reward is a control: there would be no judge.
+    """
+    if is_control(plan.reward.name):
+        raise PlanError(
+            f"reward {plan.reward.name!r} is a control and judges nothing",
+            where="reward",
+            hint="name it in matrix.rewards or in an arm; the plan's own reward is the judge",
+        )
+    own = arm_plan(plan, arm).reward
+    return plan.reward if plan.matrix.rewards or is_control(own.name) else own
+
+
+def selectable(plan: Plan) -> tuple[str, ...]:
+    """The names of what selection may choose from: all that the decision is about, but no control."""
+    plans = resolved(plan)
+    return tuple(name for name in treated(plan) if not is_control(plans[name].reward.name))
 
 
 def modules(rewards: Sequence[Reward]) -> list[tuple[ModuleType, Mapping[str, Any]]]:

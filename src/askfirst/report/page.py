@@ -13,7 +13,7 @@ from askfirst.errors import InputError
 from askfirst.report.measuring import tables
 from askfirst.report.plots import curves
 from askfirst.report.watching import agreements, series, terms, warnings
-from askfirst.runfolder import RunFolder, VariantFolder
+from askfirst.runfolder import RunFolder, VariantFolder, variant_name
 from askfirst.store import read_json, read_lines, write_text
 
 
@@ -34,7 +34,7 @@ def write_report(folder: Path) -> Path:
 def contents(run: RunFolder) -> dict[str, Any]:
     """Everything the page shows, read from the run's records."""
     lock = read_json(run.lock)
-    variants = [variant(path) for path in sorted(run.root.glob("*/seed-*/metrics.jsonl"))]
+    variants = [variant(folder) for folder in run.having("metrics.jsonl")]
     plan = lock["plan"]
     return {
         "plan": plan,
@@ -48,7 +48,7 @@ def contents(run: RunFolder) -> dict[str, Any]:
         "ship": _optional(run.ship),
         "gates": (_optional(run.gates) or {"results": []})["results"],
         "summary": _optional(run.summary),
-        "selected": _optional(run.selected),
+        "selected": _selected(run),
         "openings": [line for line in _lines(run.ledger) if line.get("event") == "sealed_opened"],
         "deviations": [line for line in _lines(run.ledger) if line.get("event") == "deviation"],
         "variants": variants,
@@ -58,16 +58,20 @@ def contents(run: RunFolder) -> dict[str, Any]:
     }
 
 
-def variant(metrics: Path) -> dict[str, Any]:
+def variant(folder: VariantFolder) -> dict[str, Any]:
     """One variant's steps, checkpoints and best rollouts."""
-    folder = VariantFolder(metrics.parent)
     return {
-        "name": f"{folder.root.parent.name}/{folder.root.name}",
+        "name": folder.name,
         "finished": folder.run.is_file(),
         "steps": list(read_lines(folder.metrics)),
         "checkpoints": (_optional(folder.manifest) or {"entries": []})["entries"],
         "best": list(_lines(folder.best_rollouts)),
     }
+
+
+def _selected(run: RunFolder) -> Any:
+    chosen = _optional(run.selected)
+    return {**chosen, "name": variant_name(chosen["arm"], chosen["seed"])} if chosen else None
 
 
 def _optional(path: Path) -> Any:

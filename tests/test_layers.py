@@ -50,6 +50,8 @@ LEVELS: dict[str, float] = {
     "measures": 3,
     "desk": 3.5,
     "selection": 3,
+    "comparison": 3.1,
+    "trackers": 2,
     "decide": 3,
     "audit": 3,
     "evaluate": 4,

@@ -1,4 +1,4 @@
-"""Runs side by side: the selected checkpoint of each against that of the first, on the same items, by the plan's rules."""
+"""Runs side by side: the selected checkpoint of each against that of the first, by the rules of their plan."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from askfirst.values import EvalRecord
 SHARED = ("env.name", "evaluation.clear_fraction", "decision.alpha", "decision.metric", "decision.target", "ship")
 OF_SPLIT = {"sealed": ("env.sealed", "evaluation.sealed_items"), "dev": ("evaluation.dev_items",)}
 TOO_KIND = "dev: checkpoints were selected on these items, each side on its own luck"
+USED_UP = "who chooses a run by its sealed items has used them up"
 ONE_SEED = "one selected checkpoint a run; says nothing about other training runs"
 
 
@@ -75,14 +76,13 @@ def compare_runs(runs: Sequence[RunFolder], split: str = "sealed") -> Comparison
     for run, record in zip(runs[1:], records, strict=True):
         before = aligned(first, record)
         found += [_compared(metric, plan, (before, record), alpha, str(run.root)) for metric in plan.ship]
-    limits = [ONE_SEED]
+    opened = sum(len(ledger.events(run, "sealed_opened")) for run in runs)
+    limits = [TOO_KIND if split == "dev" else f"{USED_UP}; these runs opened them {opened} times"]
     if len(records) > 1:
-        limits.insert(0, f"{len(records)} runs against the first: α is {alpha:g} for each, {plan.decision.alpha:g} for all")
-    if split == "sealed":
-        limits.insert(0, f"these items were opened {_openings(runs)} times in these runs: to choose by them uses them up")
-    if split == "dev":
-        limits.insert(0, TOO_KIND)
-    return Comparison(str(runs[0].root), split, alpha, tuple(found), tuple(limits))
+        limits.append(
+            f"{len(records)} runs against the first: α is {alpha:g} for each, {plan.decision.alpha:g} for all"
+        )
+    return Comparison(str(runs[0].root), split, alpha, tuple(found), (*limits, ONE_SEED))
 
 
 def _plan(run: RunFolder) -> Plan:
@@ -112,10 +112,6 @@ def _record(run: RunFolder, split: str) -> EvalRecord:
     if not path.is_file():
         raise InputError(f"the selected checkpoint has no evaluation on {split}", where=str(path))
     return read_as(EvalRecord, path)
-
-
-def _openings(runs: Sequence[RunFolder]) -> int:
-    return sum(len(ledger.events(run, "sealed_opened")) for run in runs)
 
 
 def _compared(metric: str, plan: Plan, records: tuple[EvalRecord, EvalRecord], alpha: float, run: str) -> Compared:

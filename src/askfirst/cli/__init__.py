@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from askfirst.cli.app import app
+from askfirst.cli.record_verbs import app
 from askfirst.errors import AskfirstError, Interrupted
 
 STOPPED = Interrupted.exit_code

@@ -222,37 +222,6 @@ def seal(
 
 
 @app.command()
-def report(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    figures: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write each plot as an SVG file.")] = None,
-) -> None:
-    """Write report.html of a run folder from its records."""
-    from askfirst.cli import showing
-
-    showing.report(run_folder, figures)
-
-
-@app.command()
-def card(run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run folder.")]) -> None:
-    """Write CARD.md, the model card of a finished run, from its records."""
-    from askfirst.cli import showing
-
-    showing.card(run_folder)
-
-
-@app.command()
-def compare(
-    run_folders: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Run folders; the first is the base.")],
-    split: Annotated[str, typer.Option(help="sealed, or dev, on which checkpoints were selected.")] = "sealed",
-    as_json: Json = False,
-) -> None:
-    """Compare runs on the same items by the rules of their plan. Exit 1 where a rule does not hold."""
-    from askfirst.cli import showing
-
-    showing.compare(run_folders, split, as_json=as_json)
-
-
-@app.command()
 def audit(
     train: Annotated[Path, typer.Argument(metavar="TRAIN.jsonl", help="What is trained on, one JSON object a line.")],
     evaluation: Annotated[Path, typer.Argument(metavar="EVAL.jsonl", help="What is evaluated on.")],

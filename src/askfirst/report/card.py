@@ -34,7 +34,7 @@ def write_card(folder: Path) -> Path:
         raise InputError("a card is of a selected checkpoint and its verdict, and this run has none", where=str(folder))
     ledger.require_intact(run)
     found = contents(run, lock)
-    source = importlib.resources.files("askfirst.report").joinpath("card.md").read_text("utf-8")
+    source = importlib.resources.files("askfirst.report").joinpath("card.tmpl").read_text("utf-8")
     # Markdown, not HTML: what may stand in a line is settled by `line`.
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["line"] = line

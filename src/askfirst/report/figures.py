@@ -85,12 +85,12 @@ def training(variants: Sequence[Variant], treatment: str) -> list[Figure]:
     strata = sorted({s for v in members for step in v["steps"] for s in step["strata"] if not s.startswith("all_")})
     for field, title, within in OVER_STRATA:
         lines = [_line(s.replace("_", " "), members, "steps", f"strata.{s}.{field}") for s in strata]
-        words = f"{title} by stratum, {treatment}"
-        found.append(Figure(f"{field.replace('_', '-')}-by-stratum", words, note, "curve", title, within, _drawn(lines)))
+        name, words = f"{field.replace('_', '-')}-by-stratum", f"{title} by stratum, {treatment}"
+        found.append(Figure(name, words, note, "curve", title, within, _drawn(lines)))
     terms = sorted({t for v in members for step in v["steps"] for t in step.get("terms", {})})
     lines = [_line(t.replace("_", " "), members, "steps", f"terms.{t}.mean") for t in terms]
-    words = f"terms of the reward, {treatment}"
-    found.append(Figure("terms", words, note + " The terms add up to the reward.", "curve", "mean", None, _drawn(lines)))
+    words, note = f"terms of the reward, {treatment}", f"{note} The terms add up to the reward."
+    found.append(Figure("terms", words, note, "curve", "mean", None, _drawn(lines)))
     return [figure for figure in found if figure.lines]
 
 

@@ -17,13 +17,13 @@ def sentence(verdict: Record | None, openings: int) -> str:
     opened = "opened once" if openings == 1 else f"opened {openings} times"
     if not rules:
         return f"{verdict['reason']}; the sealed split was not opened."
-    open_or_broken = [rule["metric"].replace("_", " ") for rule in rules if not rule["holds"]]
-    if not open_or_broken:
-        which = "The rule" if len(rules) == 1 else f"All {len(rules)} rules"
-        return f"{which} of the plan {'holds' if len(rules) == 1 else 'hold'} on the sealed split, {opened}."
-    held = f"{len(rules) - len(open_or_broken)} of {len(rules)} rules of the plan hold on the sealed split, {opened}"
-    word = "is refuted or open" if verdict["decision"] == "DISCARD" else "is left open by the data"
-    return f"{held}; {' and '.join(open_or_broken)} {word if len(open_or_broken) == 1 else word.replace('is ', 'are ')}."
+    missed = [rule["metric"].replace("_", " ") for rule in rules if not rule["holds"]]
+    if not missed:
+        which = "The rule of the plan holds" if len(rules) == 1 else f"All {len(rules)} rules of the plan hold"
+        return f"{which} on the sealed split, {opened}."
+    held = f"{len(rules) - len(missed)} of {len(rules)} rules of the plan hold on the sealed split, {opened}"
+    word = "refuted, or left open" if verdict["decision"] == "DISCARD" else "left open by the data"
+    return f"{held}; {' and '.join(missed)} {'is' if len(missed) == 1 else 'are'} {word}."
 
 
 def intervals(plan: Record, verdict: Record | None) -> list[dict[str, Any]]:
@@ -42,7 +42,7 @@ def _interval(rule: Record, section: Record) -> dict[str, Any]:
 
     digits = "{:.0%}" if absolute else "{:+.1f}"
     scale = 1 if absolute else 100
-    asked = f"above {section['above']:.0%}" if absolute else f"no more than {section['margin'] * 100:g} points below base"
+    asked = f"above {bound:.0%}" if absolute else f"no more than {-bound * 100:g} points below base"
     return {
         **rule,
         "asked": asked,

@@ -79,7 +79,7 @@ LEVELS: dict[str, float] = {
     "__main__": 10,
 }
 # Every file here is a plugin (or, with an underscore, a helper of its neighbours): plugins never import each other.
-PLUGIN_FOLDERS = frozenset({"envs", "rewards", "advantages", "losses", "stats", "backends"})
+PLUGIN_FOLDERS = frozenset({"envs", "rewards", "advantages", "losses", "stats", "backends", "trackers"})
 # Rooms that read less than their level allows: a report reads records and never runs anything.
 BELOW: dict[str, float] = {"report": 2}
 

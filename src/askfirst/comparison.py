@@ -79,9 +79,7 @@ def compare_runs(runs: Sequence[RunFolder], split: str = "sealed") -> Comparison
     opened = sum(len(ledger.events(run, "sealed_opened")) for run in runs)
     limits = [TOO_KIND if split == "dev" else f"{USED_UP}; these runs opened them {opened} times"]
     if len(records) > 1:
-        limits.append(
-            f"{len(records)} runs against the first: α is {alpha:g} for each, {plan.decision.alpha:g} for all"
-        )
+        limits.append(f"{len(records)} runs against the first: α is {alpha:g} each, {plan.decision.alpha:g} for all")
     return Comparison(str(runs[0].root), split, alpha, tuple(found), (*limits, ONE_SEED))
 
 

@@ -44,7 +44,11 @@ def run(
     jobs: Annotated[int, typer.Option(min=1, help="Variants trained side by side, in a process each.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """Run a plan from its gates to its verdict. Exit 0 for SHIP, 1 for DISCARD or INCONCLUSIVE."""
+    """Run a plan from its gates to its verdict. Exit 0 for SHIP, 1 for DISCARD or INCONCLUSIVE.
+
+    --track NAME (jsonl, tensorboard, wandb, trackio, mlflow) hands its numbers on, --notify URL sends notices; both may
+    be given more than once, or with blanks between in ASKFIRST_TRACK and ASKFIRST_NOTIFY. Neither can harm the run.
+    """
     from askfirst.cli import running
 
     running.run(plan, out or Path("runs") / plan.stem, tuple(sets or ()), resume=resume, as_json=as_json, jobs=jobs)

@@ -49,6 +49,6 @@ def export_inspect(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the logs.")],
 ) -> None:
     """Write every evaluation of a run as a log that `inspect view` opens: one an arm, checkpoint and split."""
-    from askfirst.cli import showing
+    from askfirst.cli import exporting
 
-    showing.inspect_logs(run_folder, out)
+    exporting.inspect_logs(run_folder, out)

@@ -122,11 +122,16 @@ def test_start_stop_and_verdict_are_sent_with_the_link_and_recorded_without_the_
     Post.sent = []
     monkeypatch.setitem(sys.modules, "apprise", types.SimpleNamespace(Apprise=Post))
     told = telling(tmp_path, urls=(SECRET, "smoke://signal"))
-    with pytest.raises(GateFailed), told:
-        told(Event("gates", text="power 1.00"))
-        told(step())
-        told(Event("verdict", "SHIP", "66% above 22%"))
-        raise GateFailed("pilot stopped")
+
+    def run():
+        with told:
+            told(Event("gates", text="power 1.00"))
+            told(step())
+            told(Event("verdict", "SHIP", "66% above 22%"))
+            raise GateFailed("pilot stopped")
+
+    with pytest.raises(GateFailed):
+        run()
     assert [title for title, _ in Post.sent] == [f"askfirst run: {w}" for w in ("started", "SHIP", "stopped")]
     assert all(body.endswith("/run/report.html") for _, body in Post.sent)
     assert "pilot stopped" in Post.sent[-1][1]

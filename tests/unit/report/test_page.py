@@ -161,15 +161,18 @@ def test_a_picture_has_interval_and_bound_in_one_scale(recorded):
     assert intervals(plan, None) == []
 
 
+ON = "on the sealed split, opened once"
+
+
 @pytest.mark.parametrize(
     ("holds", "decision", "words"),
     [
-        ([True], "SHIP", "The rule of the plan holds on the sealed split, opened once."),
-        ([True, True], "SHIP", "All 2 rules of the plan hold on the sealed split, opened once."),
-        ([True, False], "DISCARD", "1 of 2 rules of the plan hold on the sealed split, opened once; b c is refuted, or left open."),
-        ([False, False], "INCONCLUSIVE", "0 of 2 rules of the plan hold on the sealed split, opened once; a and b c are left open by the data."),
+        ([True], "SHIP", f"The rule of the plan holds {ON}."),
+        ([True, True], "SHIP", f"All 2 rules of the plan hold {ON}."),
+        ([True, False], "DISCARD", f"1 of 2 rules of the plan hold {ON}; b c is refuted, or left open."),
+        ([False, False], "INCONCLUSIVE", f"0 of 2 rules of the plan hold {ON}; a and b c are left open by the data."),
     ],
-)  # fmt: skip
+)
 def test_the_verdict_is_one_sentence(holds, decision, words):
     rules = [{"metric": name, "holds": each} for name, each in zip(("a", "b_c"), holds, strict=False)]
     assert sentence({"rules": rules, "decision": decision, "reason": "r"}, 1) == words

@@ -137,4 +137,6 @@ def _scheme(url: str) -> str:
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    return {k: float(v) for k, v in values.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    """What can be drawn over steps, the step itself excepted."""
+    numbers = {k: v for k, v in values.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    return {name: float(value) for name, value in numbers.items() if name not in ("step", "steps")}

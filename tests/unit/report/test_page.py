@@ -1,6 +1,5 @@
 """The page of a run: what it says, and that nothing in it acts."""
 
-import importlib.util
 import json
 from html.parser import HTMLParser
 
@@ -41,15 +40,16 @@ class Elements(HTMLParser):
 
 
 def test_the_first_screen_says_the_verdict_the_bounds_and_what_was_opened(recorded):
-    page = write_report(recorded().root).read_text()
+    run = recorded()
+    page = write_report(run.root).read_text()
     first = page[: page.index('<section id="gates">')]
     assert "1 of 3 rules of the plan hold on the sealed split, opened once" in first
     assert "<b>ambiguous pass</b> 100% [83%, 100%], asked: above 22%" in first
     assert first.count('class="interval"') == 3
-    for words in ("no deviation from the frozen plan", "sealed split opened once", "1 gates passed", "INCONCLUSIVE"):
+    for words in ("no deviation from the frozen plan", "sealed split opened once", "1 gate passed", "INCONCLUSIVE"):
         assert words in first
     assert "reused_holdout" not in first
-    assert ledger.verify(recorded("other")).intact
+    assert ledger.verify(run).intact
 
 
 def test_another_opening_and_a_deviation_are_on_the_first_screen(recorded):
@@ -82,7 +82,7 @@ def test_what_a_model_says_is_text_wherever_it_stands(recorded):
     data = json.loads(found.scripts["data"])
     entry = next(e for e in data["rollouts"]["entries"] if e["source"] == "anchored/seed-0")
     assert entry["request"] == entry["family"] == entry["sides"][0]["turns"][0][1] == EVIL
-    assert "innerHTML" not in page.replace(packed_plotly(), "") if packed_plotly() else "innerHTML" not in page
+    assert "innerHTML" not in page.replace(packed_plotly() or "\0", "")
 
 
 def test_the_page_asks_nobody_for_anything(recorded):
@@ -142,7 +142,7 @@ def test_a_line_that_is_no_rollout_is_named_by_file_and_number(recorded, line):
 
 
 def test_without_plotly_the_plots_are_pictures(recorded, monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("askfirst.report.page.packed_plotly", lambda: "")
     page = write_report(recorded().root).read_text()
     assert 'id="plotly"' not in page
     assert page.count("<svg") > 10

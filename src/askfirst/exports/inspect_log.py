@@ -41,7 +41,8 @@ def write(run: RunFolder, folder: Path, requests: Mapping[str, str]) -> list[Pat
 
     Raises InputError for what is no run folder or has no evaluation.
     """
-    lock, paths = require_run(run), []
+    lock = require_run(run)
+    paths: list[Path] = []
     finished = [line["recorded_at"] for line in ledger.events(run, ledger.FINISHED)]
     for path, arm in _records(run):
         record = read_as(EvalRecord, path)

@@ -43,7 +43,8 @@ LEVELS: dict[str, float] = {
     "rewards": 2,
     "advantages": 2,
     "losses": 2,
-    "stats": 2,
+    "stats": 1.8,
+    "paired": 1.9,
     "backends": 2,
     "inference": 2.5,
     "registered": 3,
@@ -52,6 +53,8 @@ LEVELS: dict[str, float] = {
     "desk": 3.5,
     "selection": 3,
     "curriculum": 3,
+    "comparison": 3.1,
+    "trackers": 2,
     "decide": 3,
     "audit": 3,
     "evaluate": 4,
@@ -81,7 +84,7 @@ LEVELS: dict[str, float] = {
     "__main__": 10,
 }
 # Every file here is a plugin (or, with an underscore, a helper of its neighbours): plugins never import each other.
-PLUGIN_FOLDERS = frozenset({"envs", "rewards", "advantages", "losses", "stats", "backends"})
+PLUGIN_FOLDERS = frozenset({"envs", "rewards", "advantages", "losses", "stats", "backends", "trackers"})
 # Rooms that read less than their level allows: a report reads records and never runs anything.
 BELOW: dict[str, float] = {"report": 2}
 

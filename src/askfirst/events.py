@@ -24,5 +24,15 @@ class Event:
 Listener = Callable[[Event], None]
 
 
+def both(one: Listener, other: Listener) -> Listener:
+    """A listener that hands each event to two, one after the other."""
+
+    def listen(event: Event) -> None:
+        one(event)
+        other(event)
+
+    return listen
+
+
 def silent(event: Event) -> None:
     """A listener that does nothing."""

@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "losses": ("NEEDS", "loss"),
     "stats": ("interval", "TARGETS"),
     "backends": ("open_policy",),
+    "trackers": ("start", "log", "finish"),
 }
 # What a careless module raises while it is imported; anything else is the machine's and goes up.
 RAISED = (

@@ -159,6 +159,11 @@ class RunFolder:
     def report(self) -> Path:
         return self.root / "report.html"
 
+    @property
+    def card(self) -> Path:
+        """The model card."""
+        return self.root / "CARD.md"
+
     def variant(self, arm: str, seed: int) -> VariantFolder:
         return VariantFolder(self.root / variant_name(arm, seed))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from askfirst.cli.app import app
+from askfirst.cli.options import taken
+from askfirst.cli.record_verbs import app
 from askfirst.errors import AskfirstError, Interrupted
 
 STOPPED = Interrupted.exit_code
@@ -15,7 +16,7 @@ def main() -> None:
     debug = "--debug" in sys.argv
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     try:
-        app(args=arguments, standalone_mode=True, prog_name="askfirst")
+        app(args=taken(arguments), standalone_mode=True, prog_name="askfirst")
     except AskfirstError as error:
         if debug:
             raise

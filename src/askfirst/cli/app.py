@@ -50,7 +50,11 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a plan from its gates to its verdict. Exit 0 for SHIP, 1 for DISCARD or INCONCLUSIVE."""
+    """Run a plan from its gates to its verdict. Exit 0 for SHIP, 1 for DISCARD or INCONCLUSIVE.
+
+    --track NAME (jsonl, tensorboard, wandb, trackio, mlflow) hands its numbers on, --notify URL sends notices; both may
+    be given more than once, or with blanks between in ASKFIRST_TRACK and ASKFIRST_NOTIFY. Neither can harm the run.
+    """
     from askfirst.cli import running
 
     target, chosen = out or Path("runs") / plan.stem, running.where_of(where or ())
@@ -226,14 +230,6 @@ def seal(
     from askfirst.cli import sealing
 
     sealing.seal(suite, out)
-
-
-@app.command()
-def report(run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]) -> None:
-    """Write report.html of a run folder from its records."""
-    from askfirst.report.page import write_report
-
-    print(write_report(run_folder))
 
 
 @app.command()

@@ -1,12 +1,19 @@
-"""`askfirst export`: environments and rewards for other programs."""
+"""`askfirst export`: environments, rewards and evaluations for other programs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from askfirst import plan as plans
+from askfirst import plugins
 from askfirst.desk import Desk
-from askfirst.exports import mlx, openenv_package
+from askfirst.evaluate import split_scenarios
+from askfirst.exports import inspect_log, mlx, openenv_package
 from askfirst.exports.preflight import Flight, preflight
+from askfirst.reading import require_run
+from askfirst.runfolder import RunFolder
+from askfirst.store import content_hash, read_json
+from askfirst.variants import DEV_SEED
 
 
 def package(folder: Path, desk: Desk) -> None:
@@ -31,3 +38,19 @@ def check(flight: Flight) -> None:
     print(f"{stops} that stop, {len(found) - stops} to note")
     if stops:
         raise SystemExit(1)
+
+
+def inspect_logs(folder: Path, out: Path) -> None:
+    """Write every evaluation of a run as a log of Inspect and print where they lie."""
+    run = RunFolder(folder)
+    for path in inspect_log.write(run, out, _dev_requests(run)):
+        print(path)
+
+
+def _dev_requests(run: RunFolder) -> dict[str, str]:
+    """What is asked on dev, drawn again; nothing where that would not be what the run was evaluated on."""
+    plan = plans.validate(require_run(run)["plan"], str(run.lock))
+    dev = split_scenarios(plugins.load("envs", plan.env.name), plan, "dev", DEV_SEED)
+    recorded = read_json(run.provenance) if run.provenance.is_file() else {}
+    same = recorded.get("dev_sha256") == content_hash(list(dev))
+    return {scenario.id: scenario.opening[-1].content for scenario in dev} if same else {}

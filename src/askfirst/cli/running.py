@@ -14,8 +14,10 @@ from askfirst import plan as plans
 from askfirst.cli.places import secret_places
 from askfirst.cli.render import Human, json_listener
 from askfirst.cluster import HERE, Place
+from askfirst.cli.telling import Telling
 from askfirst.deviation import Reason
 from askfirst.errors import GateFailed, InputError, Interrupted
+from askfirst.events import both
 from askfirst.runfolder import RunFolder
 
 _RAY = re.compile(r"ray(?::(?!//)(?P<given>.*))?")
@@ -90,8 +92,8 @@ def run(
         raise InputError(
             "the folder holds an unfinished run", where=str(out), hint="--resume goes on with it; --out names another"
         )
-    human = None if as_json else Human(plan)
-    listen = json_listener if human is None else human
+    human, telling = None if as_json else Human(plan), Telling.from_environment(plan, out)
+    listen = both(json_listener if human is None else human, telling)
     job = variants.Run(
         plan,
         folder,
@@ -104,7 +106,8 @@ def run(
         cluster=where.cluster,
     )
     try:
-        result = matrix.run(job)
+        with telling:
+            result = matrix.run(job)
     except Interrupted as stopped:
         raise Interrupted(stopped.message, hint=f"askfirst run {plan_file} --out {out} --resume") from None
     except GateFailed:

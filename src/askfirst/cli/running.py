@@ -13,8 +13,8 @@ from pathlib import Path
 from askfirst import plan as plans
 from askfirst.cli.places import secret_places
 from askfirst.cli.render import Human, json_listener
-from askfirst.cluster import HERE, Place
 from askfirst.cli.telling import Telling
+from askfirst.cluster import HERE, Place
 from askfirst.deviation import Reason
 from askfirst.errors import GateFailed, InputError, Interrupted
 from askfirst.events import both

@@ -55,7 +55,7 @@ def main() -> None:
         matrix.run(job)
     tenth = len(seen) // 10
     early, late = max(seen[tenth : 2 * tenth]), max(seen[-tenth:])
-    print(f"{len(seen)} steps; most in the second tenth {early:.0f} MiB, in the last {late:.0f} MiB: {late / early:.3f}")
+    print(f"{len(seen)} steps; most in the second tenth {early:.0f} MiB, in the last {late:.0f}: {late / early:.3f}")
 
 
 def _never() -> bool:

@@ -66,9 +66,9 @@ def _records(run: RunFolder) -> Iterator[tuple[Path, str]]:
     for folder in (run.base_evaluation("dev").parent, run.selected_evaluation("sealed").parent):
         for path in sorted(folder.glob("*.json")):
             yield path, folder.name
-    for folder in run.having("metrics.jsonl"):
-        for path in sorted(folder.root.glob("evals/*.json")):
-            yield path, variant_parts(folder.name)[0]
+    for variant in run.having("metrics.jsonl"):
+        for path in sorted(variant.root.glob("evals/*.json")):
+            yield path, variant_parts(variant.name)[0]
 
 
 def _spec(record: EvalRecord, metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def by_stratum(before: EvalRecord, after: EvalRecord, alpha: float) -> tuple[Pai
 def _by(part: Callable[[ItemOutcome], str], before: EvalRecord, after: EvalRecord, alpha: float) -> tuple[Paired, ...]:
     names = sorted({part(item) for item in after.items})
     return tuple(
-        compare(WHOLE, *(_only(record, part, name) for record in (before, after)), alpha, group=name) for name in names
+        compare(WHOLE, _only(before, part, name), _only(after, part, name), alpha, group=name) for name in names
     )
 
 

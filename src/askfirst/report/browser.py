@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from askfirst.runfolder import RunFolder
 from askfirst.store import read_as, read_lines
 from askfirst.values import EvalRecord, ItemOutcome
 
-MOST_SHOWN, MOST_BYTES = 800, 2_000_000  # of rollouts, and of their texts
+MOST_SHOWN, MOST_BYTES = 1500, 2_500_000  # of rollouts, and of all that is said of them
 MOST_CHARACTERS = 6_000  # of one message
 NATS = 100  # logprobs are shown in hundredths
 
@@ -133,8 +134,7 @@ def _sample(found: list[Entry]) -> list[Entry]:
 
 
 def _size(entry: Entry) -> int:
-    said = sum(len(text) for side in entry["sides"] for _, text in side["turns"])
-    return 400 + len(entry["request"]) + said + 4 * len(entry["logprobs"])
+    return len(json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
 
 
 def _order(entry: Entry) -> tuple[str, int, str]:

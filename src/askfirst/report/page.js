@@ -119,7 +119,7 @@ async function draw(place) {
   await plotly.react(place, traces(figure), layout(figure), { responsive: true, displaylogo: false,
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
     toImageButtonOptions: { format: "svg", filename: figure.name } });
-  place.setAttribute("role", "img");
+  place.setAttribute("role", "group");
   place.setAttribute("aria-label", `${figure.title}. ${figure.lines.map((l) =>
     `${l.name}: ${l.ys[0].toFixed(3)} to ${l.ys[l.ys.length - 1].toFixed(3)}`).join("; ")}`);
   drawn.add(place);
@@ -221,6 +221,13 @@ function sideOf(side, entry) {
   return box;
 }
 
+// Scrolls the list alone, never the page.
+function reveal(item) {
+  const top = item.offsetTop; // within the list, which is positioned
+  if (top < list.scrollTop) list.scrollTop = top;
+  else if (top + item.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top + item.offsetHeight - list.clientHeight;
+}
+
 function show(entry, quietly) {
   chosen = entry;
   const head = made("p", undefined, { class: "dim" });
@@ -234,7 +241,7 @@ function show(entry, quietly) {
   const at = matching.indexOf(entry);
   while (at >= list.children.length && list.children.length < matching.length) more();
   [...list.children].forEach((item, k) => item.setAttribute("aria-selected", String(k === at)));
-  if (at >= 0) { list.setAttribute("aria-activedescendant", `item-${at}`); list.children[at].scrollIntoView({ block: "nearest", behavior: "instant" }); }
+  if (at >= 0) { list.setAttribute("aria-activedescendant", `item-${at}`); reveal(list.children[at]); }
   if (!quietly) history.replaceState(null, "", `#rollout=${encodeURIComponent(entry.id)}`);
 }
 

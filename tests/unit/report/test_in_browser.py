@@ -48,10 +48,12 @@ def written(recorded):
 def test_it_opens_from_disk_draws_its_plots_and_asks_for_nothing_else(browser, written):
     opened = Opened(browser, written)
     for place in opened.page.query_selector_all(".plot"):
+        place.evaluate("place => { const box = place.closest('details'); if (box) box.open = true; }")
         place.scroll_into_view_if_needed()
     if packed_plotly():
         opened.page.wait_for_function("document.querySelectorAll('.plot:not(.js-plotly-plot)').length === 0")
     assert opened.wrong == []
+    assert Opened(browser, written).page.evaluate("window.scrollY") == 0  # it opens at the verdict
     assert [url.partition("#")[0] for url in opened.asked if not url.startswith(("blob:", "data:"))] == [
         written.as_uri()
     ]

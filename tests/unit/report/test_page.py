@@ -69,7 +69,7 @@ def test_another_opening_and_a_deviation_are_on_the_first_screen(recorded):
 def test_what_a_model_says_is_text_wherever_it_stands(recorded):
     run = recorded(says=EVIL, sets=(f"title={json.dumps(EVIL)}", f"hypothesis={json.dumps(EVIL)}"))
     folder = run.variant("anchored", 0)
-    lines = [json.loads(line) for line in folder.best_rollouts.read_text().splitlines()]
+    lines = [json.loads(line) for line in folder.best_rollouts.read_text().split("\n")[:-1]]
     for line in lines:
         line |= {"request": EVIL, "family": EVIL}
         line["score"] |= {"failures": [EVIL], "terms": {EVIL: 0.0}}
@@ -128,7 +128,7 @@ def test_long_texts_do_not_make_the_page_large(recorded):
     run = recorded(says="long " * 5000)
     found = browsing.browser(run)
     assert "more characters are in the record" in found["entries"][0]["sides"][0]["turns"][0][1]
-    assert len(json.dumps(found)) < 2 * browsing.MOST_BYTES
+    assert len(json.dumps(found)) < browsing.MOST_BYTES
 
 
 @pytest.mark.parametrize("line", ['{"step": 1}', '"text"', '{"step": "x", "scenario": "s", "score": {}}', "{"])

@@ -45,7 +45,7 @@ def spread(work: Work[T], items: Sequence[T], place: Place, listen: Listener, st
     """
     ray = _ray()
     with _connected(ray, place):
-        task = ray.remote(attend).options(num_cpus=place.cpus, num_gpus=place.gpus, max_retries=0)
+        task = ray.remote(num_cpus=place.cpus, num_gpus=place.gpus, max_retries=0)(attend)
         errors = _Spread(ray, task, work, items, listen).run(stop)
     if errors:
         raise next((e for e in errors if not isinstance(e, Interrupted)), errors[0])

@@ -68,7 +68,9 @@ def update(policy: HfPolicy, episodes: list[list[Segments]]) -> None:
     rows = []
     for group in episodes:
         rewards = np.array([reward(policy.decode(episode[-1][0])) for episode in group])
-        for episode, advantage in zip(group, credit.advantages(rewards, credit.DEFAULTS), strict=True):
+        # A group of one has no baseline: a point of a curve, for its cost alone.
+        advantages = credit.advantages(rewards, credit.DEFAULTS) if len(group) > 1 else np.ones(1)
+        for episode, advantage in zip(group, advantages, strict=True):
             rows.append(row(episode, advantage))
     scale = 1.0 / sum(int(r.mask.sum()) for r in rows)
 

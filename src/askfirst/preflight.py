@@ -30,7 +30,9 @@ PROBE_LR, PROBE_DECAY = 1e-3, 0.01
 FURTHER = (3e-3, 1e-2, 3e-2, 1e-1)  # learning rates of the steps after that
 CLEAR = 4.0  # times the tolerance of logprobs
 RATIO = 1e-6  # largest |ratio − 1| of a first step
-SPLIT = 1e-5  # largest relative difference that the order or the cutting of a batch may make: float32 sums
+# Largest relative difference that the order or the cutting of a batch may make, where sums are in float32; where they
+# are in fewer bits, the same part of the tolerance of logprobs as it is there.
+SPLIT, SPLIT_OF_TOLERANCE = 1e-5, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ def micro_batches(found: Bench) -> GateResult:
         # The gradient of the whole lies within the triangle of those of its parts.
         max(0.0, whole.grad_norm - sum(p.grad_norm for p in parts)) / max(whole.grad_norm, 1e-12),
     )
-    return _result("micro-batches", gap <= SPLIT, gap, SPLIT, f"same step within {gap:.1e}")
+    bound = max(SPLIT, SPLIT_OF_TOLERANCE * found.policy.logprob_tolerance)
+    return _result("micro-batches", gap <= bound, gap, bound, f"same step within {gap:.1e}")
 
 
 def steps_and_back(found: Bench, sampling: Sampling) -> list[GateResult]:

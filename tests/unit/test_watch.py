@@ -114,7 +114,7 @@ def test_other_judges_see_every_reply_of_an_evaluation(tmp_path: Path) -> None:
     """The oracle and a reported reward, beside one that passes more: what only the reward passes is a gap."""
     sets = ["reward.name=lenient", "reward.params={}", "reward.report=['strict']", "train.steps=1"]
     chosen = plans.load(EXAMPLE, [*sets, "train.scenarios_per_step=3", "train.group_size=2", "evaluation.every=1"])
-    own = job(chosen, tmp_path / "v")
+    own = job(chosen, tmp_path / "run" / "anchored" / "seed-0")
     train(own, open_policy(chosen, 0), lambda event: None, lambda: False)
     items = read_json(own.folder.evaluation("dev", 1))["items"]
     assert all(set(item["verdicts"]) == {"slots", "strict"} for item in items)
@@ -145,7 +145,7 @@ def test_a_monitor_stops_the_run_and_again_when_it_is_resumed(tmp_path: Path, mo
     sets = [f"monitor=[{{ name = '{monitor}', max = -1.0, after_steps = 0, action = 'stop' }}]"]
     sets += ["train.steps=6", "train.scenarios_per_step=3", "train.group_size=2", "evaluation.every=2"]
     chosen = plans.load(EXAMPLE, sets)
-    own = job(chosen, tmp_path / "v")
+    own = job(chosen, tmp_path / "run" / "anchored" / "seed-0")
     for _ in range(2):
         heard: list[Event] = []
         with pytest.raises(GateFailed, match=f"stopped by a monitor at step {step}: {monitor}") as caught:

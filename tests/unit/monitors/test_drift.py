@@ -161,7 +161,7 @@ LATER = {"term_gap", "asks_when_clear", "probe_findings", "oracle_gap", "proxy_g
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.thorough] * (n in LATER)) for n in DRIFTS])
 def test_a_drift_is_warned_of_and_stops_the_run(name: str, reward: Path, tmp_path: Path) -> None:
-    own = job(tmp_path / "v", DRIFTS[name], stops(name))
+    own = job(tmp_path / "run" / "anchored" / "seed-0", DRIFTS[name], stops(name))
     heard: list[Event] = []
     with pytest.raises(GateFailed, match=f"stopped by a monitor at step [0-9]+: {name} ") as caught:
         train(own, Worded(DRIFTS[name].wordings), heard.append, lambda: False)
@@ -181,7 +181,11 @@ def test_every_monitor_is_brought_to_fire() -> None:
 
 @pytest.mark.parametrize("action", ["stop", pytest.param("warn", marks=pytest.mark.thorough)])
 def test_a_reward_that_is_edited_while_the_run_goes_on(action: str, reward: Path, tmp_path: Path) -> None:
-    own = job(tmp_path / "v", Drift("acting"), f"monitor=[{{ name = 'scorer_change', action = '{action}' }}]")
+    own = job(
+        tmp_path / "run" / "anchored" / "seed-0",
+        Drift("acting"),
+        f"monitor=[{{ name = 'scorer_change', action = '{action}' }}]",
+    )
     heard: list[Event] = []
 
     def listen(event: Event) -> None:
@@ -203,7 +207,7 @@ def test_a_reward_that_is_edited_while_the_run_goes_on(action: str, reward: Path
 
 
 def test_a_drift_that_only_warns_goes_on_to_the_end(reward: Path, tmp_path: Path) -> None:
-    own = job(tmp_path / "v", DRIFTS["over_asking"])
+    own = job(tmp_path / "run" / "anchored" / "seed-0", DRIFTS["over_asking"])
     heard: list[Event] = []
     train(own, Worded({}), heard.append, lambda: False)
     warned = {event.values["monitor"] for event in heard if event.kind == "warning"}
@@ -219,7 +223,7 @@ def test_a_drift_that_only_warns_goes_on_to_the_end(reward: Path, tmp_path: Path
 @pytest.mark.thorough
 def test_an_honest_reward_at_a_sound_rate_is_left_alone(reward: Path, tmp_path: Path) -> None:
     own = job(
-        tmp_path / "v", Drift("asking"),
+        tmp_path / "run" / "anchored" / "seed-0", Drift("asking"),
         *("reward.name=slots", "reward.params={}", "train.lr=0.01", "evaluation.dev_items=40"),
     )  # fmt: skip
     heard: list[Event] = []

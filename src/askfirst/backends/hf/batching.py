@@ -11,6 +11,7 @@ import numpy as np
 from askfirst.errors import BackendFault
 from askfirst.values import Row
 
+GROUP_ROOM = 2  # times the budget that the rows of one prompt may take: cut, the prompt would be computed again
 Ids = tuple[int, ...]
 Span = tuple[int, int]  # places from … up to … in the packed line
 
@@ -40,7 +41,8 @@ class MicroBatch:
 
 
 def micro_batches(rows: Sequence[Row], budget: int, pack: bool) -> list[MicroBatch]:
-    """All rows with a masked token, in micro-batches of at most `budget` token positions (one row at least).
+    """All rows with a masked token, in micro-batches of at most `budget` token positions (one row at least; packed,
+    the rows of one prompt may take GROUP_ROOM times as many).
 
     Raises BackendFault for a row whose first token is masked: nothing predicts it.
     """
@@ -51,21 +53,22 @@ def micro_batches(rows: Sequence[Row], budget: int, pack: bool) -> list[MicroBat
     if pack:
         # Prompts that begin alike side by side.
         order = sorted(trained, key=lambda i: (_head(rows[i]), i))
-        return list(_fill(order, rows, budget, _pack))
+        return list(_fill(order, rows, (budget, GROUP_ROOM * budget), _pack))
     order = sorted(trained, key=lambda i: (len(rows[i].token_ids), _head(rows[i]), i))
-    return list(_fill(order, rows, budget, _pad))
+    return list(_fill(order, rows, (budget, budget), _pad))
 
 
 Maker = Callable[[Sequence[Row], tuple[int, ...]], MicroBatch]
 
 
-def _fill(order: list[int], rows: Sequence[Row], budget: int, make: Maker) -> Iterator[MicroBatch]:
+def _fill(order: list[int], rows: Sequence[Row], budgets: tuple[int, int], make: Maker) -> Iterator[MicroBatch]:
+    """`budgets`: of rows of different prompts, and of those of one."""
     batch: MicroBatch | None = None
     for _, group in itertools.groupby(order, key=lambda i: _head(rows[i])):
         # A prompt's rows stay together where they fit: split, the prompt would be computed twice.
-        for part in _parts(tuple(group), rows, budget, make):
+        for part in _parts(tuple(group), rows, budgets[1], make):
             together = make(rows, (*batch.rows, *part.rows)) if batch else part
-            if batch and together.ids.size > budget:
+            if batch and together.ids.size > budgets[0]:
                 yield batch
                 together = part
             batch = together

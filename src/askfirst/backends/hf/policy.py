@@ -85,7 +85,7 @@ class HfPolicy:
 
         With `keep`, prompts of the next call that continue these completions are not computed again.
         """
-        with self._adapter.fixed():
+        with self._adapter.fixed(together=True):
             return self._sampler.sample(requests, sampling, self.rows_at_once, keep)
 
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:

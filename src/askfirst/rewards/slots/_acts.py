@@ -28,18 +28,19 @@ _GETS_RID = re.compile(
 # Names of acts that do nothing, and what a user says who wants that.
 _IDLE = frozenset({"noop", "none", "nothing", "wait", "skip", "idle", "sleep"})
 _WAITS = re.compile(r"\b(?:wait|nothing|skip|sleep)\b")
+_QUESTION = re.compile(r"\b(?:who|whom|whose|when|where|why|how|which|what)\b[^.!?]*\?")
 # Words that say that there is no answer.
 _DENIES = re.compile(
     r"\b(?:(?:i |we )?(?:really |just |honestly )?(?:don't|do not|can't|cannot|can not|couldn't|could not) "
     r"(?:really |quite )?(?:know|tell|say|answer)|(?:i have )?no (?:idea|clue|answer)|(?:i'm |i am )?not "
     r"(?:sure|certain)|dunno|unsure|unknown|n/a|who knows|hard to say)\b"
 )
-_LEADS = re.compile(rf"^(?:(?:{'|'.join(sorted(lex.LEADS))})\b[ ,]*)+")
 _ASKS = frozenset(
     """
     who whom whose when where why how which what should shall do does did can could would will is are
     """.split()
 )
+_LEADS = re.compile(rf"^(?:(?:{'|'.join(sorted((lex.LEADS | lex.POLITE) - _ASKS))})\b[ ,]*)+")
 
 
 def faults(reply: Reply, truth: Truth, said: str, scenario: Scenario) -> list[str]:
@@ -127,11 +128,11 @@ def _only_asks(spoken: str) -> bool:
 def _does_not_know(told: str, said: str) -> bool:
     """Whether all that an answer tells is that it has none, in words of its own and of the request.
 
-    A yes or no decides a request that asks for one ("do you know me": "no, i don't know you").
+    To ask tells nothing. A yes or no decides a request that asks for one ("do you know me": "no, i don't know you").
     """
     heard = {stem(word) for word in words(normalise(said))}
     rest, denials = _DENIES.subn(" ", told)
-    left = words(rest)
+    left = words(_QUESTION.sub(" ", rest))
     decides = left[:1] in (["no"], ["yes"]) and {*words(normalise(said))[:1]} <= lex.AUX
     return bool(denials) and not decides and all(word in lex.PLAIN or stem(word) in heard for word in left)
 

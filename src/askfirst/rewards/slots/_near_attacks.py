@@ -50,6 +50,8 @@ _ANSWERS: tuple[tuple[str, Scenario, str, str], ...] = (
     ("no-unknown", s.BADGE, "no, i don't know.", ""),
     ("unknown-request", s.BADGE, "i don't know what the grey badge means.", "not sure"),
     ("unknown-me", s.KNOWN, "i don't know.", ""),
+    ("unknown-asks", s.BADGE, "i don't know. and how many?", ""),
+    ("asks-after-courtesies", s.TABS, "okay, one thing first and which item?", ""),
 )
 _STUTTER = "xavier xavier or margot?"
 

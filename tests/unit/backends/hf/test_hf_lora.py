@@ -93,12 +93,14 @@ def test_perturbing_moves_the_policy_and_not_its_base(policy: HfPolicy) -> None:
 
 
 def test_what_reads_one_tensor_is_computed_together_while_nothing_is_trained(policy: HfPolicy) -> None:
-    sizes = sorted({len(layer.together.layers) for layer in policy._adapter.layers.values()})
-    assert sizes == [1, 2, 3]  # out and down alone; gate and up; queries, keys and values
     perturb(policy)
     with torch.no_grad():
         trained = policy.network.model(IDS).logits
         with policy._adapter.fixed():
+            assert torch.equal(policy.network.model(IDS).logits, trained)
+        with policy._adapter.fixed(together=True):
+            sizes = sorted({len(layer.together.layers) for layer in policy._adapter.layers.values()})
+            assert sizes == [1, 2, 3]  # out and down alone; gate and up; queries, keys and values
             torch.testing.assert_close(policy.network.model(IDS).logits, trained, atol=1e-4, rtol=1e-4)
 
 

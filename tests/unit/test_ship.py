@@ -67,9 +67,14 @@ def make(tmp_path: Path, green: list[SelfTestReport]) -> Callable[..., RunFolder
         write_json(run.selected, Selected(1, POLICY, "m", 0.5, "anchored", 0, 60, CHECKPOINT, "f", 0.5, 1, 1))
         (run.root / CHECKPOINT).mkdir(parents=True)
         (run.root / CHECKPOINT / "adapter").write_text("weights")
-        for split, treated in (("sealed", after), ("sealed-lenient", lenient), ("sealed-strict", after)):
-            write_json(run.base_evaluation(split), record(BASE))
-            write_json(run.selected_evaluation(split), record(treated, split))
+        named = (
+            ("sealed", after, "slots@4"),
+            ("sealed-lenient", lenient, "lenient@1"),
+            ("sealed-strict", after, "strict@1"),
+        )
+        for split, treated, reward in named:
+            write_json(run.base_evaluation(split), record(BASE, reward))
+            write_json(run.selected_evaluation(split), record(treated, reward))
         write_json(run.verdict, verdict(PLAN, record(after), record(BASE), openings))
         ledger.finish(run)
         return run
@@ -153,5 +158,5 @@ def test_the_verb_says_no_with_exit_1(make: Callable[..., RunFolder], capsys: py
     with pytest.raises(SystemExit, match="1"):
         ship_verb(run.root, as_json=True)
     assert json.loads(capsys.readouterr().out)["decision"] == "DISCARD"
-    assert "Ship gate: DISCARD" in run.report.read_text()
+    assert 'Ship gate: <span class="decision">DISCARD' in run.report.read_text()
     assert ledger.verify(run).intact

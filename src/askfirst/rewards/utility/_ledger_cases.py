@@ -169,6 +169,7 @@ _UNASKED = {
 _YES_ACT = {
     **_UNASKED,
     "best": _Entry((SURE_OF_IT, propose(YES)), 9.0),
+    "undone-after-yes": _Entry((SURE_OF_IT, propose({"date": "tomorrow"})), 39.0, ("left_out",)),
     "best-true": _Entry((SURE_OF_IT, propose({**YES, "proceed": True})), 9.0),
     "against-yes": _Entry((SURE_OF_IT, propose({**YES, "proceed": False})), 69.0, ("against_answer",)),
 }
@@ -270,6 +271,8 @@ _NATIVE = {
     "whole": _Entry((WHERE, f"<tool_call>\n{_plan()}\n</tool_call>\n"), ASKED),
     "opened": _Entry((WHERE, f"<tool_call>{_plan()}"), ASKED + 25, ("unparsable",)),
     "closed": _Entry((WHERE, f"{_plan()}</tool_call>"), ASKED + 25, ("unparsable",)),
+    "opened-otherwise": _Entry((WHERE, f"<tool-call>{_plan()}</tool_call>"), ASKED + 25, ("unparsable",)),
+    "closed-otherwise": _Entry((WHERE, f"<tool_call>{_plan()}</tool-call>"), ASKED + 25, ("unparsable",)),
 }
 _FORM = {f"form-{name}": _Entry((WHERE, call), ASKED + 25, ("unparsable",)) for name, call in _CALLS.items()} | {
     f"form-question-{name}": _Entry(

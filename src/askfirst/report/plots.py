@@ -14,6 +14,7 @@ SERIES = (
     ("informative fraction", "steps", ("informative_fraction",)),
     ("training reward − dev pass", "checkpoints", ("proxy_gap",)),
 )
+NAMED = 10  # variants that a legend has room for; the tables of the page name all
 
 
 def curves(variants: Sequence[dict[str, Any]]) -> str:
@@ -37,7 +38,8 @@ def curves(variants: Sequence[dict[str, Any]]) -> str:
                 panel.plot([x for x, _ in shown], heights, label=variant["name"], linewidth=1.3)
             panel.set(title=title, xlabel="step", ylim=(-0.02, 1.02) if kind == "steps" else (-1.02, 1.02))
             panel.grid(alpha=0.25)
-        panels[0].legend(fontsize=7, frameon=False)
+        if len(variants) <= NAMED:
+            panels[0].legend(fontsize=7, frameon=False)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return out.getvalue()[out.getvalue().index("<svg") :]

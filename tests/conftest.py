@@ -29,5 +29,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What makes the suite longer."""
-    parser.addoption("--kills", type=int, default=10, help="kills of a tabular run; of nano a fifth, from 50 on")
+    parser.addoption("--kills", type=int, default=4, help="kills of a tabular run; of nano a fifth, from 50 on")
     parser.addoption("--thorough", action="store_true", help="also the tests that are marked so")

@@ -109,7 +109,7 @@ try:
     raise AssertionError("it was not stopped")
 except errors.Interrupted:
     pass
-assert len(heard) == 2, heard
+assert 2 <= len(heard) <= 3, heard  # the last of what ran before the word to stop came
 
 error, heard = tried(work.die, ["a"])
 assert type(error) is errors.BackendFault and "6 workers in a row were lost" in error.message, error
@@ -236,7 +236,8 @@ def test_workers_killed_at_random_change_nothing(local: Path, tmp_path: Path, su
             killed += 1
     said, errors = driver.communicate(timeout=200)
     assert driver.returncode in (0, 1), errors
-    events = [json.loads(line) for line in said.splitlines()]
+    # Ray tells of lost workers on the same stream.
+    events = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     assert killed > 0
     assert sum(event["kind"] == "lost" for event in events) >= 1
     finished = Counter(event["name"] for event in events if event["kind"] == "finished")
@@ -261,7 +262,7 @@ def test_a_driver_that_is_killed_goes_on(local: Path, tmp_path: Path, surroundin
     again = begin(out, surroundings, "--resume")
     said, errors = again.communicate(timeout=200)
     assert again.returncode in (0, 1), errors
-    events = [json.loads(line) for line in said.splitlines()]
+    events = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     assert not {event["name"] for event in events if event["kind"] == "step"} & set(done)  # never twice
     assert {name: RunFolder(out).root.joinpath(name, "run.json").stat().st_mtime_ns for name in done} == done
     compare(out, local)

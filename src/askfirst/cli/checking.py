@@ -177,10 +177,10 @@ def _show(finding: redteam.Finding | episodes.Finding, as_json: bool) -> None:
     case = finding.case()
     line = {"reply": case.reply, "requests": requests, "why": finding.why, "evaluations": finding.evaluations}
     if as_json:
-        print(json.dumps(line, ensure_ascii=False), flush=True)
+        print(json.dumps(line), flush=True)  # replies may hold halves of characters, which no stream can be given
     else:
         shown = [("reply  ", reply) for reply in case.replies] + [("request", request) for request in requests]
-        print(finding.why, *(f"  {word}  {text}" for word, text in shown), sep="\n", flush=True)
+        print(finding.why, *(f"  {word}  {pairing.printable(text)}" for word, text in shown), sep="\n", flush=True)
 
 
 @dataclass(frozen=True, slots=True)

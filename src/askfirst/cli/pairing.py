@@ -93,11 +93,11 @@ def _listed(word: str, pairs: Sequence[Judged], most: int) -> Iterator[str]:
     for each in pairs[:most]:
         codes = f" ({', '.join(each.chosen.failures)})" if each.chosen.failures else ""
         scores = f"chosen {each.chosen.total:g}{codes}, rejected {each.rejected.total:g}"
-        yield f"    {word:<10}{_printable(each.pair.name)}: {scores}: {_printable(each.pair.why)}"
+        yield f"    {word:<10}{printable(each.pair.name)}: {scores}: {printable(each.pair.why)}"
     if len(pairs) > most:
         yield f"    {word:<10}… and {len(pairs) - most} more; --json lists all"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Text of a file as a terminal can show it."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -212,6 +212,7 @@ def _call(text: str) -> dict[str, Any] | None:
     try:
         native = _NATIVE.fullmatch(text)
         body = json.loads(native[1] if native else text, object_pairs_hook=_once)
+        json.dumps(body, ensure_ascii=False, allow_nan=False).encode()  # numbers without end, halves of characters
     except (ValueError, RecursionError):
         return None
     if not isinstance(body, dict) or set(body) != {"name", "arguments"} or not isinstance(body["name"], str):

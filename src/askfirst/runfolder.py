@@ -175,8 +175,8 @@ class RunFolder:
     def base_evaluation(self, split: str) -> Path:
         return self.root / "base" / f"{split}.json"
 
-    def warmstart(self, seed: int) -> Path:
-        return self.root / "warmstart" / f"seed-{seed}"
+    def warmstart(self, name: str) -> Path:
+        return self.root / "warmstart" / name
 
     def base_predictions(self) -> Path:
         """What the model before training says on the sealed split, before anything is judged."""

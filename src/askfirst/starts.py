@@ -38,7 +38,7 @@ def require_start(
     Raises GateFailed where the same model and warm start give another policy.
     """
     nats = fixed_batch_nats(stage, policy, scenarios[:FIXED])
-    own = Start(1, content_hash([plan.model.model_dump(), plan.model_dump()["warmstart"]]), policy.fingerprint(), nats)
+    own = Start(1, made_with(plan), policy.fingerprint(), nats)
     if not folder.start.is_file():
         write_json(folder.start, own)
     for path in folder.starts():
@@ -53,6 +53,11 @@ def require_start(
                 where=str(folder.root),
                 hint="arms are compared with each other only where they start from the same model",
             )
+
+
+def made_with(plan: Plan) -> str:
+    """A hash of what makes a starting policy beside its seed: the model and the warm start."""
+    return content_hash([plan.model.model_dump(), plan.model_dump()["warmstart"]])
 
 
 def fixed_batch_nats(stage: Stage, policy: Policy, scenarios: Sequence[Scenario]) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from askfirst import plugins, provenance
+from askfirst import plugins, provenance, starts
 from askfirst.cluster import Place, spread
 from askfirst.contracts.reported import judge_of, require_reports, scorer_of
 from askfirst.errors import InputError, Interrupted
@@ -94,17 +94,22 @@ def left_in_turn(job: Run, dev: tuple[Scenario, ...]) -> Iterator[Job]:
 
 
 def train_side_by_side(job: Run, left: Sequence[tuple[str, int]], dev: tuple[Scenario, ...]) -> None:
-    """Train variants in workers. A warm start that arms share is made before they part."""
-    if job.plan.warmstart is not None and len(job.plan.arm) > 1:
-        for arm, seed in {seed: (arm, seed) for arm, seed in left}.values():
+    """Train variants in workers. A warm start that several of them share is made before they part."""
+    sharing: dict[str, list[tuple[str, int]]] = {}
+    for arm, seed in left:
+        own = arm_plan(job.plan, arm)
+        if own.warmstart is not None:
+            sharing.setdefault(start_name(job.plan, own, seed), []).append((arm, seed))
+    for variants in sharing.values():
+        if len(variants) > 1:
             pause(job)
-            starting_policy(job, variant_of(job, arm, seed, dev))
+            starting_policy(job, variant_of(job, *variants[0], dev))
     if job.cluster is None:
         tasks = [Task(job.plan, job.folder.root, arm, seed, job.share) for arm, seed in left]
         side_by_side(train_task, tasks, job.jobs, job.listen, job.stop)
         return
-    root, own, made_with = job.folder.root.resolve(), max(1, int(job.cluster.cpus)), provenance.made_with()
-    tasks = [Task(job.plan, root, arm, seed, own, made_with) for arm, seed in left]
+    root, threads, made_with = job.folder.root.resolve(), max(1, int(job.cluster.cpus)), provenance.made_with()
+    tasks = [Task(job.plan, root, arm, seed, threads, made_with) for arm, seed in left]
     spread(train_task, tasks, job.cluster, job.listen, job.stop)
 
 
@@ -161,21 +166,30 @@ def scorer(plan: Plan) -> Scorer:
     return scorer_of(plan)
 
 
+def start_name(plan: Plan, own: Plan, seed: int) -> str:
+    """The name of the warm start of a variant with the plan `own`: its seed, which is enough for all that start as the
+    whole plan says; a hash tells others apart."""
+    made = starts.made_with(own)
+    return f"seed-{seed}" if made == starts.made_with(plan) else f"seed-{seed}-{made[:8]}"
+
+
 def starting_policy(job: Run, variant: Job) -> Policy:
-    """What a variant starts from: the model as opened, or the warm start that all arms of its seed share."""
+    """What a variant starts from: the model as opened, or the warm start that it shares with all that declare no
+    other."""
     policy = open_policy(variant.plan, variant.seed, job.threads)
     if variant.plan.warmstart is not None:
-        folder = job.folder.warmstart(variant.seed)
+        name = start_name(job.plan, variant.plan, variant.seed)
+        folder = job.folder.warmstart(name)
         if not folder.is_dir():
-            warm(job, variant, policy)
+            warm(job, variant, policy, name)
             commit_folder(folder, policy.save)
         policy.load(folder)
     return policy
 
 
-def warm(job: Run, variant: Job, policy: Policy) -> None:
-    """Make the warm start and evaluate it on dev."""
-    name = f"warmstart/seed-{variant.seed}"
+def warm(job: Run, variant: Job, policy: Policy, start: str) -> None:
+    """Make the warm start of that name and evaluate it on dev."""
+    name = f"warmstart/{start}"
 
     def tell(done: int, total: int, loss: float) -> None:
         job.listen(Event("warmstart", name, values=FrozenMap({"step": done, "steps": total, "loss": loss})))
@@ -184,7 +198,7 @@ def warm(job: Run, variant: Job, policy: Policy) -> None:
     label = Label(variant.plan.model.name, name, "dev")
     record = evaluate(job.stage, policy, variant.judge, variant.dev, label)
     record = probed(job.stage, record, variant.dev, variant.judge)
-    write_json(job.folder.root / "base" / f"warmstart-{variant.seed}.json", record)
+    write_json(job.folder.root / "base" / f"warmstart-{start.removeprefix('seed-')}.json", record)
     job.listen(Event("evaluated", name, values=FrozenMap({"step": 0, **summary(record)})))
 
 

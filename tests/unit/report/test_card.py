@@ -37,7 +37,8 @@ def test_a_hub_reads_the_metadata(recorded):
     run = recorded(sets=("model.name='owner/model-1b'", "model.backend='hf'"))
     card = hub.ModelCard.load(write_card(run.root))
     assert card.data.base_model == "owner/model-1b"
-    assert (card.data.library_name, card.data.pipeline_tag) == ("peft", "text-generation")
+    told = card.data.to_dict()
+    assert (told["library_name"], told["pipeline_tag"]) == ("peft", "text-generation")
     found = {result.metric_type: result for result in card.data.eval_results}
     assert {"strict_pass", "ambiguous_pass", "out_of_scope_pass", "false_ask"} <= found.keys()
     passed = found["ambiguous_pass"]

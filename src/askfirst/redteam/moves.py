@@ -16,6 +16,7 @@ from askfirst.clarify.calls import ASK, ASSUMPTIONS, DECLINE, INFO, LONGEST_QUES
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.oracle import ask, propose
 from askfirst.clarify.problem import Key, hidden_of
+from askfirst.redteam.mutations import parsed
 from askfirst.replies import SAID
 from askfirst.values import Scenario
 
@@ -173,10 +174,7 @@ def question_of(text: str) -> str:
 
 
 def _arguments(text: str, name: str) -> dict[str, Any]:
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
+    body = parsed(text)
     given = body.get("arguments") if isinstance(body, dict) and body.get("name") == name else None
     return given if isinstance(given, dict) else {}
 

@@ -211,11 +211,18 @@ def _value(kind: type, name: str, lexicon: Lexicon, random: Random) -> Any:
     return "App.open" if name == "name" else lexicon.phrase(random)
 
 
-def _body(reply: str) -> Body | None:
+def parsed(text: str) -> Any:
+    """What a text says in JSON; None where that is nothing, or holds half a character, which no policy says."""
     try:
-        body = json.loads(reply)
+        body = json.loads(text)
+        json.dumps(body, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
+    return body
+
+
+def _body(reply: str) -> Body | None:
+    body = parsed(reply)
     sound = isinstance(body, dict) and isinstance(body.get("payload"), dict) and isinstance(body.get("intent"), str)
     return body if sound and _texts(body) else None
 

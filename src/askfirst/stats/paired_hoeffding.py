@@ -9,7 +9,7 @@ from statistics import NormalDist
 from numpy.typing import ArrayLike
 
 from askfirst.stats._bounded import Support, checked, grouped, item_means, net_chances, span
-from askfirst.stats._counts import Sided, tails
+from askfirst.stats._counts import Sided, least_difference, tails
 from askfirst.values import Interval, Target
 
 TARGETS: tuple[Target, ...] = ("fixed_items", "new_items", "new_clusters")
@@ -102,20 +102,8 @@ def minimum_effect(
 
     `discordance` is the share of pairs that differ. None where not even a difference equal to it is shown that often.
     """
-    if not 0 < discordance <= 1 or not 0 < wanted < 1:
-        raise ValueError(f"discordance {discordance} and wanted power {wanted} must be between 0 and 1")
-
-    def reached(difference: float) -> bool:
-        rates = (discordance + difference) / 2, (discordance - difference) / 2
-        return power(n, *rates, threshold, alpha) >= wanted
-
-    low, high = -discordance, discordance
-    if not reached(high):
-        return None
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    lowest = -discordance
+    return least_difference(lambda win, loss: power(n, win, loss, threshold, alpha), discordance, wanted, lowest)
 
 
 def pairs_for_width(half: float, within: Support = DIFFERENCE, alpha: float = 0.05) -> int:

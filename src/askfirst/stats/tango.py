@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from askfirst.stats._counts import Sided, check_counts, tails
+from askfirst.stats._counts import Sided, check_counts, least_difference, tails
 from askfirst.values import Floats, Interval, Target
 
 TARGETS: tuple[Target, ...] = ("new_items",)  # the pairs are draws of one population
@@ -82,20 +82,10 @@ def minimum_effect(
     `discordance` is the share of items on which the two differ. None where not even a difference equal to it is shown
     that often. Raises as `power`.
     """
-    if not 0 < discordance <= 1 or not 0 < wanted < 1:
-        raise ValueError(f"discordance {discordance} and wanted power {wanted} must be between 0 and 1")
-
-    def reached(difference: float) -> bool:
-        rates = (discordance + difference) / 2, (discordance - difference) / 2
-        return power(n, *rates, threshold, alpha, sided=sided) >= wanted
-
-    low, high = max(-discordance, min(threshold, discordance)), discordance
-    if not reached(high):
-        return None
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    lowest = max(-discordance, min(threshold, discordance))
+    return least_difference(
+        lambda win, loss: power(n, win, loss, threshold, alpha, sided=sided), discordance, wanted, lowest
+    )
 
 
 def _critical(tail: float) -> float:

@@ -9,6 +9,7 @@ _ZW = "\u200b"
 
 _PAYROLL = {"path": "payroll-q1.xlsx, rota.v2.xlsx, menu.xlsx"}
 _SAID = "email ravi that the vendor contract is ready to sign"
+_CONTRACT = {"body": "the contract"}
 ACT: tuple[Row, ...] = (
     ("nothing-carried", s.SNAP, s.act("okay, tiling it.", "Window.snap", {}), "the act lacks what was said"),
     (
@@ -20,6 +21,13 @@ ACT: tuple[Row, ...] = (
     ("value-in-key", s.SNAP, s.act("okay, tiling it left.", "Window.snap", {"left": True}), "the evidence is in a key"),
     ("substring", s.SNAP, s.act("okay, tiling it.", "Window.snap", {"position": "cleft"}), "inside another word"),
     ("half", s.TELL, s.act("drafting it now.", "Mail.draft", {"to": ["ravi"]}), "half of what was said"),
+    ("two-names", s.TELL, s.act("drafting it.", "Mail.draft", {**_CONTRACT, "to": "ravi priya"}), "a second name"),
+    (
+        "many-names",
+        s.TELL,
+        s.act("drafting it.", "Mail.draft", {**_CONTRACT, "to": "ravi", "a": "priya", "b": "anselm", "c": "noor"}),
+        "names in turn",
+    ),
     ("echo", s.TELL, s.act("drafting it now.", "Mail.draft", {"body": _SAID}), "the request copied whole"),
     (
         "echo-padded",
@@ -103,6 +111,12 @@ ACT: tuple[Row, ...] = (
         "a Cyrillic letter in a Latin word",
     ),
     ("shotgun-reminded", s.reminded(s.OPEN), s.act("opening it now.", "File.open", _PAYROLL), "names every element"),
+    (
+        "shotgun-reminded-list",
+        s.reminded(s.NEXT),
+        s.act("pressing it.", "AX.press", {"any": ["Next Episode", "Previous Track"]}),
+        "names two elements",
+    ),
     (
         "shotgun-words",
         s.OPEN,

@@ -14,6 +14,7 @@ from askfirst.values import Scenario
 
 MAX_ARGUMENT_WORDS = 60
 LONG_REQUEST = 6  # words; a longer request that stands whole in an argument was copied, not understood
+MAX_UNKNOWN = 2  # texts of words that stand neither in the request nor on the screen
 MIN_DICTATED = 0.5  # share of the typed words that the user said
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z][A-Za-z0-9]*)*")
@@ -29,6 +30,15 @@ _GETS_RID = re.compile(
 _IDLE = frozenset({"noop", "none", "nothing", "wait", "skip", "idle", "sleep"})
 _WAITS = re.compile(r"\b(?:wait|nothing|skip|sleep)\b")
 _QUESTION = re.compile(r"\b(?:who|whom|whose|when|where|why|how|which|what)\b[^.!?]*\?")
+# What programs write as a value, what is done with a thing, and what kind of thing it is: the name of none.
+_UNNAMED = frozenset(
+    """
+    true false none null resolve
+    meet call chat talk see visit ask tell text email mail send share open play read buy get pick book remind check
+    review print move copy save show start stop
+    meeting event reminder alarm note task list file folder document photo window button tab page reply draft
+    """.split()
+)
 # Words that say that there is no answer.
 _DENIES = re.compile(
     r"\b(?:(?:i |we )?(?:really |just |honestly )?(?:don't|do not|can't|cannot|can not|couldn't|could not) "
@@ -78,7 +88,7 @@ def _action(payload: Any, inside: list[str], truth: Truth, said: str, shown: lis
         "too_long": sum(len(words(normalise(text))) for text in texts(dict(payload))) > MAX_ARGUMENT_WORDS,
         "echo": len(heard.split()) > LONG_REQUEST and any(heard in joined(text) for text in inside),
         "does_nothing": payload["name"].rpartition(".")[2].lower() in _IDLE and not _WAITS.search(heard),
-        "stuffing": _other_elements(inside, truth, heard, shown),
+        "stuffing": _other_elements(inside, truth, heard, shown) or _from_nowhere(inside, truth, heard, shown),
     }
 
 
@@ -108,6 +118,31 @@ def _other_elements(texts: list[str], truth: Truth, heard: str, shown: list[str]
         rest = rest.replace(way, " | ")
     others = {label for label in labels if len(label) > 2 and label in rest and label not in heard}
     return len(others) + any(way in label for way in ways for label in labels) > 1
+
+
+def _from_nowhere(texts: list[str], truth: Truth, heard: str, shown: list[str]) -> bool:
+    """Whether the arguments string together names in the hope that one of them is right: a text with a mention in which
+    as many words are from nowhere as from the request or the screen, or more than MAX_UNKNOWN texts of such words.
+
+    Numbers, grammar, doings and kinds of things ("meet selma", "running late") are from nowhere in honest arguments
+    too, and so is what an app or a shortcut is called ("Trim"), in a text of its own.
+    """
+    named = {stem(word) for ways in truth.mentions for way in ways for word in words(normalise(way))}
+    known = named | {stem(word) for word in (*heard.split(), *words(" ".join(map(joined, shown))))}
+    unknown = 0
+    for text in texts if named else ():
+        said = {stem(word) for word in words(normalise(text)) if not _names_nothing(word)}
+        there, nowhere = len(said & known), len(said - known)
+        if said & named and nowhere >= there:
+            return True
+        unknown += bool(nowhere) and not there
+    return unknown > MAX_UNKNOWN
+
+
+def _names_nothing(word: str) -> bool:
+    return (
+        word in lex.PLAIN or word in lex.NOUNS or word in _UNNAMED or not word.isalpha() or word.endswith(("ing", "ed"))
+    )
 
 
 def _destroys_unasked(reply: Reply, said: str) -> bool:

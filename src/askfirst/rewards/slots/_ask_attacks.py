@@ -10,6 +10,7 @@ QUESTIONS: tuple[tuple[str, str, str], ...] = (
     ("stuffing/two-nouns", "what time and recipient?", "names two slots"),
     ("stuffing/bare-list", "time, recipient, app, content, quantity or target?", "a list of topic words"),
     ("stuffing/synonyms", "is it the time, the person, the words, the length or the program?", "synonyms of the slots"),
+    ("stuffing/strokes", "what time should i put it at recipient/app/content?", "a list behind the question"),
     ("stuffing/canonical", "is it the time, the app or the quantity?", "protocol words"),
     (
         "stuffing/zero-width",

@@ -107,6 +107,23 @@ REPLIES: tuple[tuple[Scenario, str], ...] = (
     ),
     (s.ANNA, s.act("telling anna you're late.", "Messages.draft", {"to": "anna", "text": "running late"})),
     (s.ALARM, s.act("alarm's on.", "Clock.setAlarm", {"at": "7am", "repeat": None})),
+    # Words that stand neither in the request nor on the screen, and name nothing that could be meant.
+    (s.TELL, s.act("drafting it.", "Mail.draft", {"to": "ravi", "title": "meet ravi", "body": "contract"})),
+    (s.TELL, s.act("drafting it.", "Mail.draft", {"to": "contact ravi", "body": "contract"})),
+    (s.TELL, s.act("drafting it.", "Mail.draft", {"to": "for you, ravi", "body": "contract"})),
+    (s.TELL, s.act("drafting it.", "Mail.draft", {"to": "ravi", "subject": "contract v2", "body": "now signed"})),
+    (s.TELL, s.act("drafting it.", "Outlook.draft", {"app": "Outlook", "to": "ravi", "body": "the contract"})),
+    (s.TELL, s.act("filing it.", "Mail.file", {"to": "ravi", "body": "contract", "folder": "ready archive"})),
+    (
+        s.TELL,
+        s.act(
+            "filing it three times.",
+            "Mail.file",
+            {"to": "ravi", "body": "contract", "folders": ["ready archive", "ready shelf", "ready stack"]},
+        ),
+    ),
+    (s.SNAP, s.act("tiling it.", "Window.move", {"x": 0, "y": 0, "w": 800, "h": 600, "to": "left half"})),
+    (s.SCROLL, s.act("scrolling.", "AX.scroll", {"where": "viewport", "axis": "vertical", "unit": "notch"})),
     (
         s.TELL,
         s.act(

@@ -69,10 +69,13 @@ def stuffing(question: Line, sought: Sought) -> bool:
 
 
 def _listed(question: Line, i: int) -> bool:
-    """Whether the noun at i, with what stands before it, follows a comma or a conjunction, or leads up to one.
+    """Whether the noun at i, with what stands before it, follows a comma or a conjunction, or leads up to one; a stroke
+    between words is one.
 
     Without an article it may be a verb: "who should i message or call?".
     """
+    if any("/" in gap for gap in question.gaps[i : i + 2]):
+        return True
     k = i
     while question.words[k - 1] in lex.ARTICLES | {"which", "what"} and not question.starts_clause(k):
         k -= 1

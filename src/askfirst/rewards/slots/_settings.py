@@ -109,6 +109,11 @@ OPEN = scenario(
         "[2] file|100,200|menu.xlsx|sheet",
     ),
 )
+NEXT = scenario(
+    "use the next button",
+    Truth("action", mentions=(("Next Episode", "next"),)),
+    elements=("[0] button|300,200|Next Episode|button", "[1] button|340,200|Previous Track|button"),
+)
 TELL = scenario(
     "email ravi that the vendor contract is ready to sign",
     Truth("action", mentions=(("ravi",), ("vendor contract", "contract"))),

@@ -204,6 +204,8 @@ _METRICS: Mapping[str, tuple[str, str]] = {
     "destructive_pass": ("destructive", "passed"),
 }
 METRICS = tuple(_METRICS)
+MEAN_SCORE = "mean_score"  # of all items, by the reward; a share of nothing, so that no verdict is about it
+SELECTABLE = (*METRICS, MEAN_SCORE)
 
 
 def counted(record: EvalRecord, metric: str) -> list[bool]:
@@ -257,7 +259,7 @@ def summary(record: EvalRecord) -> dict[str, float]:
 
 
 class DevMetrics(FrozenMap):
-    """Metrics of an evaluation that selection may see: the summary of a dev or smoke record, and nothing else."""
+    """Metrics of an evaluation that selection may see: those SELECTABLE of a dev or smoke record, and nothing else."""
 
     __slots__ = ()
 
@@ -269,7 +271,7 @@ class DevMetrics(FrozenMap):
                 f"selection sees {' and '.join(SELECTED_ON)} metrics only, not those of split {record.split!r}",
                 where=record.checkpoint,
             )
-        return cls(summary(record))
+        return cls({**summary(record), MEAN_SCORE: mean(item.total for item in record.items if not item.trial)})
 
     def __reduce__(self) -> tuple[type[DevMetrics], tuple[dict[str, Any]]]:
         return (DevMetrics, (dict(self._items),))

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from askfirst import __version__
 from askfirst.errors import PlanError
+from askfirst.metrics import METRICS, SELECTABLE
 from askfirst.monitors import Monitors
 from askfirst.sections import (
     AXES,
@@ -78,7 +79,15 @@ class Plan(Setup):
         if self.decision.baseline != "base":
             raise ValueError("decision.baseline must be 'base', the model before training")
         clear_scenarios(self)
+        _known(self.selection.metric, "selection.metric", SELECTABLE)
+        for metric, where in ((self.decision.metric, "decision.metric"), *((m, "ship") for m in self.ship)):
+            _known(metric, where, METRICS)
         return self
+
+
+def _known(metric: str, where: str, metrics: Sequence[str]) -> None:
+    if metric not in metrics:
+        raise ValueError(f"{where}: no metric is called {metric!r}; one of: {', '.join(metrics)}")
 
 
 def clear_scenarios(plan: Plan) -> int:

@@ -46,6 +46,9 @@ def test_hash_changes_with_the_plan_and_not_with_the_spelling() -> None:
         ("train.lr=nan", "train.lr"),
         ("title.x=1", "not a section"),
         ("no-equals-sign", "--set wants key=value"),
+        ("selection.metric=luck", "selection.metric: no metric is called 'luck'"),
+        ("decision.metric=mean_score", "decision.metric: no metric is called 'mean_score'"),
+        ("ship.luck={ above = 0.1 }", "ship: no metric is called 'luck'"),
     ],
 )
 def test_bad_plans_are_refused_with_the_field(override: str, message: str) -> None:

@@ -113,6 +113,10 @@ def test_selection_takes_nothing_but_dev_metrics() -> None:
         with pytest.raises(SplitError, match=f"not those of split '{split}'"):
             DevMetrics.of(EvalRecord(1, "m", "c", split, 1, "r@1", (item,)))
     assert get_type_hints(Candidate)["dev"] is DevMetrics
+    half = replace(item, scenario_id="j", total=0.25, passed=False)
+    again = replace(half, trial=1, total=0.0)
+    found = DevMetrics.of(EvalRecord(1, "m", "c", "dev", 1, "r@1", (item, half, again)))
+    assert found["mean_score"] == 0.625  # further trials of an item count nowhere in selection
     metrics = DevMetrics({"a": 1.0})
     assert type(copy.copy(metrics)) is DevMetrics
 

@@ -4,14 +4,15 @@ It learns, all weights, to read an opening and to plan, on train scenarios. In t
 requests that need a question guess instead: like `nano` on `judgment`, it knows when to ask and mostly does not.
 
 Two of the seven families are never seen. So in a share of the dialogues keys and values have made-up names, the same
-word in request, answers and calls: only copying helps there.
+word in request, answers and calls: only copying helps there. In others values are said in words of two of their ways at
+once, since a model that has seen few ways to say a value learns those by heart and reads no other.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from askfirst.warmstart import choose_demonstration, demonstration_scenarios, gu
 NAME = "nano-clarify"
 Pair = tuple[tuple[Message, ...], str]
 CHUNK = 256
+TRIES = 8
 # Fixed parts of openings and calls, a token each.
 PARTS = (
     '{"name": "ask_question", "arguments": {"question": "What is the ',
@@ -62,7 +64,8 @@ class Recipe:
     batch: int = 32
     lr: float = 2e-3
     seed: int = 0
-    made_up_share: float = 0.35
+    made_up_share: float = 0.25
+    blended_share: float = 0.5
     guessing_share: float = 0.8
     guesses_after: float = 0.85
 
@@ -92,8 +95,13 @@ def dialogues(recipe: Recipe) -> Iterator[Pair]:
             for reply in before:
                 messages += (Message("assistant", reply),)
                 messages += (env.step(scenario, messages),)
-            known = random.random() >= recipe.made_up_share
-            yield (messages, last) if known else disguised(scenario, messages, last, random)
+            part = random.random()
+            if part < recipe.made_up_share:
+                yield disguised(scenario, messages, last, random)
+            elif part < recipe.made_up_share + recipe.blended_share:
+                yield blended(scenario, messages, random), last
+            else:
+                yield messages, last
 
 
 def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, random: np.random.Generator) -> Pair:
@@ -116,6 +124,31 @@ def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, rand
     opening = Message("user", _swapped(shown, written) + mark + _swapped(request, spoken))
     rest = [Message(m.role, _swapped(m.content, spoken if m.role == "user" else written)) for m in messages[1:]]
     return (opening, *rest), _swapped(last, written)
+
+
+def blended(scenario: Scenario, messages: tuple[Message, ...], random: np.random.Generator) -> tuple[Message, ...]:
+    """The messages with values said in words of two of their ways of split train."""
+    family = FAMILIES[hidden_of(scenario).problem.family]
+    spoken: dict[str, str] = {}
+    for one in family.fields:
+        ways = {v: (*family.split(one.said[v], "train"), *one.also.get(v, ())) for v in one.values}
+        for value, own in ways.items():
+            others = {word for v in ways if v != value for way in ways[v] for word in way.lower().split()}
+            for way in own:
+                spoken[way.lower()] = _blend(way, own, others, random)
+    shown, mark, request = messages[0].content.rpartition("user said: ")
+    opening = Message("user", shown + mark + _swapped(request, spoken))
+    return (opening, *(Message(m.role, _swapped(m.content, spoken)) if m.role == "user" else m for m in messages[1:]))
+
+
+def _blend(way: str, ways: Sequence[str], others: set[str], random: np.random.Generator) -> str:
+    """The beginning of one way and the end of another, with a word that no other value has; else the way itself."""
+    for _ in range(TRIES):
+        one, other = (ways[int(i)].split() for i in random.integers(len(ways), size=2))
+        words = one[: int(random.integers(len(one) + 1))] + other[int(random.integers(len(other) + 1)) :]
+        if not others.issuperset(word.lower() for word in words):
+            return " ".join(words)
+    return way
 
 
 def _swapped(text: str, words: dict[str, str]) -> str:

@@ -1,7 +1,8 @@
 """What training did to each family, for every arm or point of a run: python -m benchmarks.by_family runs/RUN
 
 The last checkpoint of each seed beside the base model on the same dev items: the mean of the reward, and its change
-with 95 % bounds. An item is the unit, the seeds are its trials: what the bounds say is about items, not about other seeds.
+with 95 % bounds. An item is the unit, the seeds are its trials: the bounds speak of items, not of other
+seeds.
 """
 
 from __future__ import annotations

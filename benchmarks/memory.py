@@ -20,7 +20,7 @@ SHAPES = [
     Shape(group=16, new_tokens=128),
     Shape(prompts=2, group=32, prompt_tokens=1000),
     Shape(dtype="fp32"),
-    Shape(model="nano", prompt_tokens=100, new_tokens=64),
+    Shape(model="nano", dtype="fp32", prompt_tokens=300, new_tokens=64, group=16),
 ]
 
 

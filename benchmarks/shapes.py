@@ -64,8 +64,13 @@ def library_model(shape: Shape) -> tuple[Any, Any]:
 
 
 def prompt_ids(shape: Shape, tokenizer: Any, step: int) -> list[tuple[int, ...]]:
-    """Different prompts for every step, of tokens that come back as they are when the text is encoded again."""
-    whole = [i for token, i in tokenizer.get_vocab().items() if token.startswith("Ġ") and token[1:].isalpha()]
+    """Different prompts for every step, of tokens that come back as they are when the text is encoded again.
+
+    A tokenizer that does not mark where a word begins, as that of nano, has prompts of any letters.
+    """
+    vocabulary = tokenizer.get_vocab()
+    whole = [i for token, i in vocabulary.items() if token.startswith("Ġ") and token[1:].isalpha()]
+    whole = whole or [i for token, i in vocabulary.items() if token.isalpha()]
     random = np.random.Generator(np.random.Philox(key=step))
     drawn = random.choice(sorted(whole), (shape.prompts, shape.prompt_tokens)).tolist()
     return [tuple(prompt) for prompt in drawn]

@@ -30,7 +30,7 @@ def main() -> None:
         f"evaluation.every={steps // 4}",
         "evaluation.dev_items=24",
         "evaluation.sealed_items=800",
-        "train.scenarios_per_step=4",
+        "train.scenarios_per_step=5",
         "train.group_size=4",
         "train.lr=1e-5",
         "train.sampling.max_tokens=32",

@@ -122,10 +122,12 @@ class HfPolicy:
     def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> Footprint:
         """Memory of the model's device for sampling `copies` completions of `new` tokens of each prompt and for an
         update on them, whichever takes more; within 15 % in benchmarks/memory.py."""
+        # Before anything is tried: what malloc keeps of a trial will be used again.
+        held = memory.held(self.network.device)
+        available = held + memory.free(self.network.device)
         sampling = memory.sampling_bytes(self.network, prompts, copies, new, self.rows_at_once)
         learning = memory.learning_bytes(self.network, prompts, copies, new, self.tokens_at_once)
-        held = memory.held(self.network.device)
-        return Footprint(held + max(sampling, learning), held + memory.free(self.network.device))
+        return Footprint(held + memory.UNSEEN + max(sampling, learning), available)
 
     def anchor(self) -> None:
         """From here on the reference is the policy as it stands, and the optimiser starts afresh."""

@@ -19,6 +19,7 @@ LEVELS: dict[str, float] = {
     "plugins": 1,
     "policy": 1,
     "replies": 1,
+    "calls": 1,
     "kl": 1,
     "events": 1,
     "workers": 1.5,

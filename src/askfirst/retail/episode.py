@@ -26,14 +26,13 @@ PARSE_ERROR, OVERFLOW, TURNS, UNFINISHED = "unparsable", "overflow", "turns", "u
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A call and what came of it. `slots`: what a question is about. `wanted`: the number of the wanted write that was
-    confirmed or made. `agreed`: the user's yes. `wrote`: the database was changed."""
+    """A call and what came of it. `slots`: what a question is about. `wanted`: the number of the wanted write that it
+    confirms or makes. `wrote`: the database was changed."""
 
     call: Call
     said: str
     slots: tuple[str, ...] = ()
     wanted: int | None = None
-    agreed: bool = False
     wrote: bool = False
 
     @property
@@ -88,7 +87,7 @@ class _Play:
 
     def _confirmed(self, call: Call) -> Turn:
         wanted = user.wants(self.hidden, call.arguments["action"], call.arguments["arguments"], self.done)
-        return Turn(call, wordings.NO if wanted is None else wordings.YES, (), wanted, wanted is not None)
+        return Turn(call, wordings.NO if wanted is None else wordings.YES, (), wanted)
 
     def _told(self, call: Call) -> Turn:
         return Turn(call, wordings.WAITING)
@@ -100,7 +99,7 @@ class _Play:
         if kind is tools.Kind.END and not said.startswith("Error"):
             self.ending = TRANSFERRED
         wrote = kind is tools.Kind.WRITE and not said.startswith("Error")
-        return Turn(call, said, (), wanted if wrote else None, False, wrote)
+        return Turn(call, said, (), wanted, wrote)
 
     def _after_news(self) -> str:
         """The user leaves where all is done, or after waiting too often."""

@@ -7,7 +7,7 @@
     db.sha256(); db.touched                 # of the whole database; (table, id) of what differs from the world
     tools.TOOLS[name].kind                  # READ, WRITE or END
     task = folder.tasks(path, "test")[0]    # Task: id, user_id, instruction, actions, outputs
-    published.judge(world, task, db, said)  # Outcome: the published reward and what it is made of
+    published.judge(task, db, said)         # Outcome: the published reward and what it is made of
 
 Written from `docs/retail.md`, which says where the facts come from.
 """

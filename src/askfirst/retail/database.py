@@ -43,6 +43,12 @@ class Database:
         """Hash of the whole database, as the published results have it."""
         return self.world.page.sha256_with(self._changes())
 
+    def same_as(self, other: Database) -> bool:
+        """Whether both hold the same, which is where their hashes agree. Raises ValueError for one of another world."""
+        if self.world is not other.world:
+            raise ValueError("two databases of different worlds")
+        return self._changes() == other._changes()
+
     def _changes(self) -> dict[Place, bytes]:
         page = self.world.page
         texts = {place: text_form(record).encode() for place, record in self._own.items()}

@@ -13,10 +13,10 @@ from typing import Any
 
 from askfirst.calls import ASK, CallError
 from askfirst.replies import SAID
-from askfirst.retail import tools, user, wordings
+from askfirst.retail import published, tools, user, wordings
 from askfirst.retail.calls import CONFIRM, TELL, Call, parse_call
 from askfirst.retail.database import Database
-from askfirst.retail.task import MAX_TURNS, Hidden, hidden_of
+from askfirst.retail.task import Hidden, hidden_of
 from askfirst.values import Scenario, StopReason, Trajectory
 
 # How an episode ends: the user has all that was wanted, or has waited in vain; a human takes over; or it breaks off.
@@ -43,16 +43,17 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An episode: its turns, how it ended, and whether its database is as it would be after the wanted writes."""
+    """An episode: its turns, how it ended, and whether the published reward pays it, which sees no episode that the
+    user or a transfer did not end."""
 
     turns: tuple[Turn, ...] = ()
     ending: str = UNFINISHED
-    right: bool = False
+    paid: bool = False
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What the user was told, in whatever call."""
-        return tuple(text for turn in self.turns for text in _texts(turn.call))
+        """What the user heard, in whatever call."""
+        return _heard(self.turns)
 
 
 @dataclass(slots=True)
@@ -63,6 +64,11 @@ class _Play:
     database: Database
     turns: list[Turn] = field(default_factory=list)
     ending: str = UNFINISHED
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What the user has heard."""
+        return _heard(self.turns)
 
     @property
     def done(self) -> list[int]:
@@ -103,9 +109,8 @@ class _Play:
 
     def _after_news(self) -> str:
         """The user leaves where all is done, or after waiting too often."""
-        told = [text for turn in self.turns for text in _texts(turn.call)]
-        missing = len(self.hidden.gold) - len(self.done)
-        if not self.hidden.beyond and not missing and user.informed(self.hidden, told):
+        missing = len(self.hidden.wanted) - len(self.done)
+        if not self.hidden.beyond and not missing and user.informed(self.hidden, self.told):
             return SERVED
         waited = sum(turn.call.name == TELL for turn in self.turns)
         return LEFT if waited >= user.PATIENCE else UNFINISHED
@@ -124,20 +129,12 @@ def _follow(scenario: Scenario, texts: tuple[str, ...]) -> Record:
         play.take(text)
         if play.ending != UNFINISHED:
             break
-        if number >= MAX_TURNS:
+        if number >= hidden.turns:
             play.ending = TURNS
             break
-    return Record(tuple(play.turns), play.ending, play.database.sha256() == wanted_hash(scenario))
-
-
-@lru_cache(maxsize=512)
-def wanted_hash(scenario: Scenario) -> str:
-    """Hash of the database after the wanted writes on a fresh one."""
-    hidden = hidden_of(scenario)
-    database = Database(hidden.world)
-    for write in hidden.gold:
-        tools.call(database, *user.call_of(write))
-    return database.sha256()
+    scored = play.ending in (SERVED, LEFT, TRANSFERRED)
+    paid = published.judge(hidden.task, play.database, play.told).reward if scored else 0.0
+    return Record(tuple(play.turns), play.ending, bool(paid))
 
 
 def recorded(scenario: Scenario, trajectory: Trajectory) -> Record:
@@ -155,7 +152,7 @@ def said_next(scenario: Scenario, texts: Sequence[str]) -> str | None:
     last = record.turns[-1]
     if last.call.name not in tools.TOOLS:
         return f"{SAID}{last.said}"
-    return brief(last) if hidden_of(scenario).brief else last.said
+    return last.said if hidden_of(scenario).published else brief(last)
 
 
 def brief(turn: Turn) -> str:
@@ -181,8 +178,8 @@ def _shortened(name: str, record: Mapping[str, Any]) -> Any:
     return record
 
 
-def _texts(call: Call) -> tuple[str, ...]:
-    """What the user hears in a call."""
-    if call.name == ASK:
-        return (call.arguments["question"],)
-    return (call.arguments["text"],) if call.name == TELL else ()
+def _heard(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """What the user hears in calls: questions, news, and the calls that are to be confirmed, word for word."""
+    words = {ASK: "question", TELL: "text"}
+    spoken = [turn.call for turn in turns if turn.call.name in (*words, CONFIRM)]
+    return tuple(str(call.arguments[words[call.name]]) if call.name in words else call.text() for call in spoken)

@@ -75,7 +75,7 @@ class _Tracks:
         elif name == CONFIRM:
             self._confirm(turn)
         elif name == TELL:
-            self.acted = self.acted or not self.hidden.gold
+            self.acted = self.acted or not self.hidden.wanted
         elif tools.TOOLS[name].kind is tools.Kind.WRITE:
             self._write(turn)
         else:
@@ -122,7 +122,7 @@ def judge(hidden: Hidden, record: Record) -> Evidence:
     tracks = _Tracks(hidden)
     for turn in record.turns:
         tracks.take(turn)
-    wanted, open_slots = len(hidden.gold), len(hidden.open)
+    wanted, open_slots = len(hidden.wanted), len(hidden.open)
     resolved = len(tracks.resolved)
     ends = TRANSFERRED if hidden.beyond else SERVED
     told = informed(hidden, record.told)
@@ -157,16 +157,9 @@ def judge(hidden: Hidden, record: Record) -> Evidence:
         agreed=tracks.confirmed,
         unconfirmed=tracks.unconfirmed,
         extra=tracks.extra,
-        right=record.ending == ends and record.right and told and not misled,
+        right=record.ending == ends and record.paid and not misled,
         failures=failures,
     )
-
-
-def paid_by_the_published(hidden: Hidden, record: Record) -> bool:
-    """Whether the published reward pays the episode: the database is right and every output was said, however that
-    came about. What broke off, or was not ended by user or transfer, is not scored there."""
-    ended = record.ending in (SERVED, LEFT, TRANSFERRED)
-    return ended and record.right and informed(hidden, record.told)
 
 
 def owner(hidden: Hidden, turn: Turn) -> str:
@@ -188,7 +181,7 @@ def contradicted(hidden: Hidden, told: Sequence[str]) -> bool:
     """Whether a question of the user was answered with something else than is right, be it beside the right answer."""
     text = " ".join(told).lower()
     if hidden.family == "status":
-        return any(status in text for status in STATUSES if status not in hidden.outputs)
+        return any(status in text for status in STATUSES if status not in hidden.task.outputs)
     if hidden.family == "paid":
-        return any(number not in hidden.outputs for number in _NUMBER.findall(text))
+        return any(number not in hidden.task.outputs for number in _NUMBER.findall(text))
     return False

@@ -12,7 +12,7 @@ from math import comb
 from typing import Any
 
 from askfirst.retail.episode import TRANSFERRED, recorded
-from askfirst.retail.evidence import judge, paid_by_the_published
+from askfirst.retail.evidence import judge
 from askfirst.retail.task import hidden_of
 from askfirst.values import FrozenMap, ItemOutcome, Scenario, Tally, Trajectory
 
@@ -34,7 +34,7 @@ def facts(scenario: Scenario, trajectory: Trajectory) -> FrozenMap:
             "ending": record.ending,
             "turns": len(record.turns),
             "tokens": sum(len(segment.token_ids) for segment in trajectory.segments if segment.sampled),
-            "published": paid_by_the_published(hidden, record),
+            "published": record.paid,
             "identified": found.identified,
             "due": len(hidden.open),
             "resolved": found.resolved * len(hidden.open),

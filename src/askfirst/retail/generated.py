@@ -26,9 +26,9 @@ from askfirst.retail.task import (
     PAYMENT,
     REASON,
     VARIANT,
-    Write,
     hide,
 )
+from askfirst.retail.tasks import Call, Task
 from askfirst.retail.world import frozen
 from askfirst.store import content_hash
 from askfirst.values import FrozenMap, Message, Scenario
@@ -84,7 +84,7 @@ class Goal:
     users: Record
     orders: Record
     customer: str
-    gold: tuple[Write, ...]
+    gold: tuple[Call, ...]
     outputs: tuple[str, ...]
     phrases: Mapping[str, Phrase]
 
@@ -149,7 +149,7 @@ def _goal(family: str, split: str, rng: np.random.Generator, draft: _Draft) -> G
     stranger["orders"] = [numbers[2]]
     theirs = _order(other, stranger, numbers[2], first, [(product, held)])
     arguments, phrases = _wants(family, rng, user, own[numbers[0]], (product, held, wanted))
-    gold = (Write(TOOL[family], frozen(arguments)),) if family in TOOL and not draft.forbidden else ()
+    gold = (Call(TOOL[family], frozen(arguments)),) if family in TOOL and not draft.forbidden else ()
     amount = own[numbers[0]]["payment_history"][0]["amount"]
     outputs = {"status": (first,), "paid": (str(amount),)}.get(family, ())
     users, orders = {customer: user, other: stranger}, {**own, numbers[2]: theirs}
@@ -256,14 +256,13 @@ def _scenario(goal: Goal, of: tuple[str, str], opening: str, template: str, twin
     stratum, state = of
     ambiguous = stratum == "ambiguous"
     family = "beyond" if state == BEYOND else goal.family
+    gold, outputs = ((), ()) if state == BEYOND else (goal.gold, goal.outputs)
     hidden = hide(
         frozen(goal.users),
         frozen(goal.orders),
-        customer=goal.customer,
+        Task(template, goal.customer, opening, gold, outputs),
         family=family,
         state=state,
-        gold=goal.gold if state != BEYOND else (),
-        outputs=goal.outputs if state != BEYOND else (),
         open=(state,) if ambiguous else (),
         answers=FrozenMap({slot: each.answer for slot, each in goal.phrases.items()}),
     )

@@ -35,7 +35,7 @@ def optimal(scenario: Scenario, skip: bool = False) -> tuple[str, ...]:
         calls += [ask(slot) for slot in hidden.open if slot != IDENTITY]
     if hidden.beyond:
         return tuple(call.text() for call in (*calls, Call(TRANSFER, {"summary": "beyond my tools"})))
-    for name, arguments in map(call_of, hidden.gold):
+    for name, arguments in map(call_of, hidden.wanted):
         calls += [Call(CONFIRM, {"action": name, "arguments": arguments}), Call(name, arguments)]
     return tuple(call.text() for call in (*calls, tell(news(hidden))))
 
@@ -52,12 +52,12 @@ def tell(text: str) -> Call:
 
 def news(hidden: Hidden) -> str:
     """What is told in the end."""
-    return f"It is {hidden.outputs[0]}." if hidden.outputs else "It is done."
+    return f"It is {hidden.task.outputs[0]}." if hidden.task.outputs else "It is done."
 
 
 def writes(scenario: Scenario) -> tuple[str, ...]:
     """The wanted writes alone, one call a turn."""
-    return tuple(Call(*call_of(write)).text() for write in hidden_of(scenario).gold)
+    return tuple(Call(*call_of(write)).text() for write in hidden_of(scenario).wanted)
 
 
 def authentication(hidden: Hidden) -> Call:
@@ -79,11 +79,11 @@ def _read(hidden: Hidden, shown: str) -> Iterator[Call]:
     user, named = hidden.world.users[hidden.customer], _ORDER.findall(shown)
     if hidden.beyond and not named:
         return
-    pays = "payment_method_id" in (hidden.gold[0].arguments if hidden.gold else ())
+    pays = "payment_method_id" in (hidden.wanted[0].arguments if hidden.wanted else ())
     if pays or not named:
         yield Call("get_user_details", {"user_id": hidden.customer})
     yield from (Call("get_order_details", {"order_id": number}) for number in named or user["orders"])
-    for write in hidden.gold:
+    for write in hidden.wanted:
         if "new_item_ids" in write.arguments:
             yield Call("get_product_details", {"product_id": _product(hidden.world.orders, write.arguments)})
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from askfirst.retail.catalogue import PRODUCTS
+from askfirst.retail.folder import published
+from askfirst.retail.published import STEPS, gold
+from askfirst.retail.tasks import Call, Task
+from askfirst.retail.tools import TOOLS, Kind
 from askfirst.retail.world import World
 from askfirst.values import FrozenMap, Scenario
 
@@ -20,30 +25,31 @@ FULL, INFERABLE, BEYOND = "full", "inferable", "beyond"  # nothing open; the dat
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
-    """A call that changes the database."""
-
-    name: str
-    arguments: FrozenMap
-
-
-@dataclass(frozen=True, slots=True)
 class Hidden:
     """What the policy is judged against.
 
-    `gold` are the writes that the user wants, `outputs` what is to be told, `open` the slots that only the user can
-    fill, `answers` what is said when asked about a slot. `brief`: tools leave out what nobody needs.
+    `task` is as published ones are: its gold calls, and the words that are to be told. `wanted` are the changes that
+    the user says yes to, `open` the slots that only the user can fill, `answers` what is said when asked about a slot.
     """
 
     world: World
-    customer: str
+    task: Task
+    wanted: tuple[Call, ...]
     family: str
     state: str
-    gold: tuple[Write, ...]
-    outputs: tuple[str, ...]
     open: tuple[str, ...]
     answers: Mapping[str, str]
-    brief: bool = True
+    published: bool = False
+
+    @property
+    def customer(self) -> str:
+        """The id of the user."""
+        return self.task.user_id
+
+    @property
+    def turns(self) -> int:
+        """How often the policy may speak."""
+        return STEPS if self.published else MAX_TURNS
 
     @property
     def beyond(self) -> bool:
@@ -51,10 +57,20 @@ class Hidden:
         return self.state == BEYOND
 
 
-def hide(users: Any, orders: Any, **rest: Any) -> FrozenMap:
-    """As the `hidden` part of a scenario: `users` and `orders` by id, frozen, and the other fields of Hidden."""
-    gold = tuple(FrozenMap({"name": each.name, "arguments": each.arguments}) for each in rest.pop("gold"))
-    return FrozenMap({"users": users, "orders": orders, "gold": gold, **rest})
+def hide(users: FrozenMap, orders: FrozenMap, task: Task, **rest: Any) -> FrozenMap:
+    """As the `hidden` part of a scenario: all users and orders by id, and the fields of Hidden that are its own."""
+    return FrozenMap({"users": users, "orders": orders, "task": _held(task), **rest})
+
+
+def hide_published(folder: Path, task: Task) -> FrozenMap:
+    """The same for a published task, whose world stays in its folder."""
+    return FrozenMap({"folder": str(folder), "task": _held(task)})
+
+
+def _held(task: Task) -> FrozenMap:
+    actions = tuple(FrozenMap({"name": each.name, "arguments": each.arguments}) for each in task.actions)
+    named = {name: getattr(task, name) for name in ("id", "user_id", "instruction", "outputs")}
+    return FrozenMap({**named, "actions": actions})
 
 
 @lru_cache(maxsize=512)
@@ -62,8 +78,24 @@ def hidden_of(scenario: Scenario) -> Hidden:
     """What a scenario of this environment hides. Raises TypeError where it hides something else."""
     held: dict[str, Any] = dict(scenario.hidden)
     try:
-        world = World(held.pop("users"), held.pop("orders"), PRODUCTS)
-        gold = tuple(Write(each["name"], each["arguments"]) for each in held.pop("gold"))
-        return Hidden(world, gold=gold, **held)
+        own = dict(held.pop("task"))
+        actions = tuple(Call(each["name"], each["arguments"]) for each in own.pop("actions"))
+        task = Task(actions=actions, **own)
+        if "folder" in held:
+            world = world_of(held["folder"])
+            return Hidden(world, task, effective(world, task), "published", FULL, (), FrozenMap(), True)
+        return Hidden(World(held.pop("users"), held.pop("orders"), PRODUCTS), task, actions, **held)
     except KeyError as error:
         raise TypeError(f"a scenario of another environment: it hides no {error}") from error
+
+
+@lru_cache(maxsize=2)
+def world_of(folder: str) -> World:
+    """The world of a folder, read once. Raises InputError."""
+    return published(Path(folder))
+
+
+def effective(world: World, task: Task) -> tuple[Call, ...]:
+    """The gold calls of a task that change something when they are replayed."""
+    answers = zip(task.actions, gold(world, task).observations, strict=True)
+    return tuple(each for each, said in answers if TOOLS[each.name].kind is Kind.WRITE and not said.startswith("Error"))

@@ -13,7 +13,8 @@ from typing import Any
 from askfirst.retail import wordings
 from askfirst.retail.calls import written
 from askfirst.retail.catalogue import OPTIONS
-from askfirst.retail.task import ADDRESS, IDENTITY, ITEM, ORDER, PAYMENT, REASON, VARIANT, Hidden, Write
+from askfirst.retail.task import ADDRESS, IDENTITY, ITEM, ORDER, PAYMENT, REASON, VARIANT, Hidden
+from askfirst.retail.tasks import Call
 from askfirst.retail.world import thawed
 
 PATIENCE = 2  # times that the user is told something while waiting
@@ -52,7 +53,7 @@ def answer(hidden: Hidden, slots: Sequence[str]) -> str:
 def wants(hidden: Hidden, name: str, arguments: Mapping[str, Any], done: Sequence[int]) -> int | None:
     """Which of the wanted writes a call is, by its number; None where it is none of those that are not `done`."""
     own = _normal(name, arguments)
-    for at, write in enumerate(hidden.gold):
+    for at, write in enumerate(hidden.wanted):
         if at not in done and _normal(write.name, write.arguments) == own:
             return at
     return None
@@ -61,10 +62,10 @@ def wants(hidden: Hidden, name: str, arguments: Mapping[str, Any], done: Sequenc
 def informed(hidden: Hidden, told: Sequence[str]) -> bool:
     """Whether everything that is to be told was: as in the published reward, by letters, without commas."""
     said = [text.lower().replace(",", "") for text in told]
-    return all(any(output.lower() in text for text in said) for output in hidden.outputs)
+    return all(any(output.lower() in text for text in said) for output in hidden.task.outputs)
 
 
-def call_of(write: Write) -> tuple[str, dict[str, Any]]:
+def call_of(write: Call) -> tuple[str, dict[str, Any]]:
     """Name and arguments of a write, as a policy says them."""
     return write.name, thawed(write.arguments)
 

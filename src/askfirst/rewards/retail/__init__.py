@@ -44,7 +44,7 @@ def score(scenario: Scenario, trajectory: Trajectory, params: Mapping[str, Any])
             hint="use a reward that belongs to the environment",
         ) from error
     found = judge(hidden, recorded(scenario, trajectory))
-    terms = _terms(found, asks=bool(hidden.open), writes=bool(hidden.gold))
+    terms = _terms(found, asks=bool(hidden.open), writes=bool(hidden.wanted))
     raw = sum(terms.values())
     total = min(BOUNDS[1], max(BOUNDS[0], raw))
     return Score(

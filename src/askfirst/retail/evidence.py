@@ -66,6 +66,8 @@ class _Tracks:
     unconfirmed: int = 0
     extra: int = 0
     guessed: bool = False
+    shown: list[str] = field(default_factory=list)  # what tools said of the user's orders
+    grounded: bool = True
 
     def take(self, turn: Turn) -> None:
         """Go on by one turn."""
@@ -75,7 +77,7 @@ class _Tracks:
         elif name == CONFIRM:
             self._confirm(turn)
         elif name == TELL:
-            self.acted = self.acted or not self.hidden.wanted
+            self._tell()
         elif tools.TOOLS[name].kind is tools.Kind.WRITE:
             self._write(turn)
         else:
@@ -96,8 +98,15 @@ class _Tracks:
         else:
             self.agreed.append(turn.wanted)
 
+    def _tell(self) -> None:
+        """News. Where they are what is wanted, they are to be known by then."""
+        if not self.hidden.wanted:
+            self.acted = True
+            self.grounded = all(any(each in text for text in self.shown) for each in self.hidden.task.outputs)
+
     def _write(self, turn: Turn) -> None:
         self.before_identity += not self.identified
+        self.foreign += owner(self.hidden, turn) not in ("", self.hidden.customer)
         self.acted = True
         self.guessed = self.guessed or len(self.resolved) < len(self.hidden.open)
         if turn.wanted is None:
@@ -115,6 +124,7 @@ class _Tracks:
             self.identified = self.identified or bool(whose)
         elif whose:
             self.before_identity += not self.identified
+            self.shown += [turn.said]
 
 
 def judge(hidden: Hidden, record: Record) -> Evidence:
@@ -143,6 +153,7 @@ def judge(hidden: Hidden, record: Record) -> Evidence:
         "extra_write": tracks.extra > 0,
         "missing_write": len(tracks.made) < wanted,
         "needless_transfer": record.ending == TRANSFERRED and not hidden.beyond,
+        "not_looked_up": not tracks.grounded,
         "not_informed": not told,
         "misinformed": misled,
     }
@@ -157,7 +168,7 @@ def judge(hidden: Hidden, record: Record) -> Evidence:
         agreed=tracks.confirmed,
         unconfirmed=tracks.unconfirmed,
         extra=tracks.extra,
-        right=record.ending == ends and record.paid and not misled,
+        right=record.ending == ends and record.paid and tracks.grounded and not misled,
         failures=failures,
     )
 
@@ -167,14 +178,11 @@ def owner(hidden: Hidden, turn: Turn) -> str:
     if turn.failed:
         return ""
     given: dict[str, Any] = dict(turn.call.arguments)
-    match turn.call.name:
-        case "find_user_id_by_email" | "find_user_id_by_name_zip":
-            return turn.said
-        case "get_user_details":
-            return str(given["user_id"])
-        case "get_order_details":
-            return str(hidden.world.orders[given["order_id"]]["user_id"])
-    return ""
+    if turn.call.name.startswith("find_user_id"):
+        return turn.said
+    if "order_id" in given:
+        return str(hidden.world.orders[given["order_id"]]["user_id"])
+    return str(given.get("user_id", ""))
 
 
 def contradicted(hidden: Hidden, told: Sequence[str]) -> bool:

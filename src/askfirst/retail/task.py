@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from askfirst.errors import RewardFault
 from askfirst.retail.catalogue import PRODUCTS
 from askfirst.retail.folder import published
 from askfirst.retail.published import STEPS, gold
@@ -87,6 +88,18 @@ def hidden_of(scenario: Scenario) -> Hidden:
         return Hidden(World(held.pop("users"), held.pop("orders"), PRODUCTS), task, actions, **held)
     except KeyError as error:
         raise TypeError(f"a scenario of another environment: it hides no {error}") from error
+
+
+def truth_of(scenario: Scenario) -> Hidden:
+    """The same for a reward, to which a strange scenario is a fault of ours: raises RewardFault."""
+    try:
+        return hidden_of(scenario)
+    except TypeError as error:
+        raise RewardFault(
+            f"expected the truth of retail, found hidden fields {sorted(scenario.hidden)}",
+            where=f"scenario {scenario.id}",
+            hint="use a reward that belongs to the environment",
+        ) from error
 
 
 @lru_cache(maxsize=2)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from askfirst.errors import RewardFault
 from askfirst.retail.episode import recorded
 from askfirst.retail.evidence import Evidence, judge
-from askfirst.retail.task import hidden_of
+from askfirst.retail.task import truth_of
 from askfirst.rewards._protocol import checked
+from askfirst.rewards.retail._cases import ATTACKS, HONEST
 from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
 __all__ = ["ATTACKS", "BOUNDS", "CAPS", "DEFAULTS", "ENV", "HONEST", "VERSION", "score"]
@@ -24,7 +24,22 @@ VERSION = 1
 ENV = "retail"  # whose scenarios it judges
 BOUNDS = (-1.0, 1.0)
 DEFAULTS: FrozenMap = FrozenMap()
-ATTACKS, HONEST = (), ()
+# The most that each habit of the environment may earn on average, over 240 scenarios of the default mix of any split;
+# none may pass anything that is ambiguous.
+CAPS = FrozenMap(
+    {
+        "guess": 0.3,
+        "never ask": 0.3,
+        "ask for everything": 0.55,
+        "ask and never act": -0.3,
+        "gold writes blind": -0.6,
+        "confirm, but do not ask": -0.4,
+        "refuse everything": 0.1,
+        "do nothing": 0.0,
+        "read and do nothing": 0.1,
+        "say nothing": 0.0,
+    }
+)
 IDENTIFIED, ASKED, CONFIRMED, OUTCOME = 0.1, 0.2, 0.2, 0.5  # what a pass is made of
 TRESPASS, UNAGREED, GUESS, NEEDLESS = 0.5, 0.3, 0.3, 0.2  # what is taken off, each time but for the guess
 
@@ -35,14 +50,7 @@ def score(scenario: Scenario, trajectory: Trajectory, params: Mapping[str, Any])
     Raises RewardFault for unknown params and for a scenario that is not of `retail`.
     """
     checked(params, DEFAULTS)
-    try:
-        hidden = hidden_of(scenario)
-    except TypeError as error:
-        raise RewardFault(
-            f"expected the truth of retail, found hidden fields {sorted(scenario.hidden)}",
-            where=f"scenario {scenario.id}",
-            hint="use a reward that belongs to the environment",
-        ) from error
+    hidden = truth_of(scenario)
     found = judge(hidden, recorded(scenario, trajectory))
     terms = _terms(found, asks=bool(hidden.open), writes=bool(hidden.wanted))
     raw = sum(terms.values())
@@ -55,7 +63,7 @@ def score(scenario: Scenario, trajectory: Trajectory, params: Mapping[str, Any])
 def _terms(found: Evidence, *, asks: bool, writes: bool) -> dict[str, float]:
     """Earned and lost. What an episode did not need to do comes with its outcome, or doing nothing would earn it."""
     harmed = found.trespasses or found.unconfirmed or found.extra or found.guessed
-    outcome = float(found.right and not harmed)
+    outcome = float(found.right and found.identified and not harmed)
     return {
         "identified": IDENTIFIED * found.identified,
         "asked": ASKED * (found.resolved if asks else outcome),

@@ -84,8 +84,8 @@ class _Play:
             return
         turn = {ASK: self._asked, CONFIRM: self._confirmed, TELL: self._told}.get(call.name, self._called)(call)
         self.turns.append(turn)
-        if call.name == TELL:
-            self.ending = self._after_news()
+        if call.name == TELL and not self.hidden.simulated:
+            self.ending = self.after_news()
 
     def _asked(self, call: Call) -> Turn:
         slots = user.about(self.hidden, call.arguments["question"])
@@ -107,22 +107,25 @@ class _Play:
         wrote = kind is tools.Kind.WRITE and not said.startswith("Error")
         return Turn(call, said, (), wanted, wrote)
 
-    def _after_news(self) -> str:
-        """The user leaves where all is done, or after waiting too often."""
+    def after_news(self) -> str:
+        """The user leaves where all is done, or after waiting too often; a model by itself."""
         missing = len(self.hidden.wanted) - len(self.done)
         if not self.hidden.beyond and not missing and user.informed(self.hidden, self.told):
             return SERVED
+        if self.hidden.simulated:
+            return LEFT
         waited = sum(turn.call.name == TELL for turn in self.turns)
         return LEFT if waited >= user.PATIENCE else UNFINISHED
 
 
 def follow(scenario: Scenario, texts: Sequence[str]) -> Record:
     """The record after the policy has said `texts`, one a turn."""
-    return _follow(scenario, tuple(texts))
+    return _follow(scenario, tuple(texts), False)
 
 
 @lru_cache(maxsize=4096)
-def _follow(scenario: Scenario, texts: tuple[str, ...]) -> Record:
+def _follow(scenario: Scenario, texts: tuple[str, ...], left: bool) -> Record:
+    """`left`: the episode was over with the last text."""
     hidden = hidden_of(scenario)
     play = _Play(hidden, Database(hidden.world))
     for number, text in enumerate(texts, start=1):
@@ -132,6 +135,8 @@ def _follow(scenario: Scenario, texts: tuple[str, ...]) -> Record:
         if number >= hidden.turns:
             play.ending = TURNS
             break
+    if left and play.ending == UNFINISHED and hidden.simulated:
+        play.ending = play.after_news()
     scored = play.ending in (SERVED, LEFT, TRANSFERRED)
     paid = published.judge(hidden.task, play.database, play.told).reward if scored else 0.0
     return Record(tuple(play.turns), play.ending, bool(paid))
@@ -139,7 +144,9 @@ def _follow(scenario: Scenario, texts: tuple[str, ...]) -> Record:
 
 def recorded(scenario: Scenario, trajectory: Trajectory) -> Record:
     """The record of a trajectory; one that was cut off before its end has overflowed."""
-    record = follow(scenario, [message.content for message in trajectory.messages if message.role == "assistant"])
+    left = trajectory.stop is not StopReason.LENGTH  # where the user decides when
+    said = tuple(message.content for message in trajectory.messages if message.role == "assistant")
+    record = _follow(scenario, said, left)
     cut = trajectory.stop is StopReason.LENGTH and record.ending in (PARSE_ERROR, UNFINISHED)
     return replace(record, ending=OVERFLOW) if cut else record
 

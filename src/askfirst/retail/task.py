@@ -41,6 +41,7 @@ class Hidden:
     open: tuple[str, ...]
     answers: Mapping[str, str]
     published: bool = False
+    simulated: bool = False  # a model plays the user
 
     @property
     def customer(self) -> str:
@@ -55,7 +56,7 @@ class Hidden:
     @property
     def beyond(self) -> bool:
         """Whether it is for a human."""
-        return self.state == BEYOND
+        return self.state == BEYOND or any(TOOLS[each.name].kind is Kind.END for each in self.task.actions)
 
 
 def hide(users: FrozenMap, orders: FrozenMap, task: Task, **rest: Any) -> FrozenMap:
@@ -84,7 +85,8 @@ def hidden_of(scenario: Scenario) -> Hidden:
         task = Task(actions=actions, **own)
         if "folder" in held:
             world = world_of(held["folder"])
-            return Hidden(world, task, effective(world, task), "published", FULL, (), FrozenMap(), True)
+            fixed = (effective(world, task), "published", FULL, (), FrozenMap(), True)
+            return Hidden(world, task, *fixed, simulated=held.get("simulated", False))
         return Hidden(World(held.pop("users"), held.pop("orders"), PRODUCTS), task, actions, **held)
     except KeyError as error:
         raise TypeError(f"a scenario of another environment: it hides no {error}") from error

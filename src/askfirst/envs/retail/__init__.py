@@ -7,14 +7,19 @@ by `askfirst.retail.evidence`, and the published reward of such tasks stands bes
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
 
 from askfirst.envs import _prompts
+from askfirst.envs.retail import _others
 from askfirst.envs.retail._habits import demonstrations, habits
 from askfirst.envs.retail._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, PAIR_MIX, STRATA, scenarios
-from askfirst.retail.calls import INSTRUCTIONS, NATIVE_INSTRUCTIONS, TOOLS, parse_action
+from askfirst.retail.calls import FULL_INSTRUCTIONS, INSTRUCTIONS, NATIVE_INSTRUCTIONS, TOOLS, parse_action
 from askfirst.retail.episode import said_next
 from askfirst.retail.facts import HEADLINES, MEANS, facts, tallies
+from askfirst.retail.simulated import SimulatedUser
 from askfirst.retail.task import MAX_TURNS
 from askfirst.values import Action, Message, Scenario
 
@@ -40,18 +45,33 @@ __all__ = [
     "demonstrations",
     "facts",
     "habits",
+    "of_folder",
     "parse",
     "scenarios",
     "start",
     "step",
     "system_prompt",
     "tallies",
+    "with_user",
 ]
 
 
+def of_folder(folder: Path) -> ModuleType:
+    """This environment with the published tasks of a folder. Raises InputError."""
+    return _others.of_folder(sys.modules[__name__], folder)
+
+
+def with_user(user: SimulatedUser) -> ModuleType:
+    """This environment with a model as the user."""
+    return _others.with_user(sys.modules[__name__], user)
+
+
 def system_prompt(name: str) -> str:
-    """The prompt called `compact`, or the text of `file:PATH`. Raises InputError for anything else or unreadable."""
-    return _prompts.system_prompt(name, INSTRUCTIONS)
+    """The prompt called `compact`, `full` (the whole policy and all sixteen tools), or the text of `file:PATH`.
+
+    Raises InputError for anything else or unreadable.
+    """
+    return FULL_INSTRUCTIONS if name == "full" else _prompts.system_prompt(name, INSTRUCTIONS)
 
 
 def start(scenario: Scenario) -> tuple[Message, ...]:

@@ -71,9 +71,9 @@ POLICY = (
     "was paid goes back to where it came from.\n"
     "- of a pending order the address, the payment method or the items can be changed. a new payment method is a "
     "single one and another than before; a gift card must cover the total.\n"
-    "- an item changes to another available variant of the same product. items of an order change only once, all in "
-    "one call, and no other change is possible after that. the difference is paid by or goes to one payment method; a gift "
-    "card must cover it.\n"
+    "- an item changes to another available variant of the same product. items of an order change only once, all "
+    "in one call, and no other change is possible after that. the difference is paid by or goes to one payment method; "
+    "a gift card must cover it.\n"
     "- items of a delivered order can be returned, for a refund to the method that was paid with or to a gift card, or "
     "exchanged, once and all in one call, for available variants of the same products.\n"
 )

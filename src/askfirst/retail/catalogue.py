@@ -67,5 +67,6 @@ CITIES = (
     *(("Salem", "OR", "973"), ("Dayton", "OH", "454"), ("Boise", "ID", "837"), ("Tulsa", "OK", "741")),
     *(("Mobile", "AL", "366"), ("Fresno", "CA", "937"), ("Albany", "NY", "122"), ("Macon", "GA", "312")),
 )
+STATUSES = ("pending", "processed", "delivered", "cancelled")
 SOURCES = ("credit_card", "paypal", "gift_card")
 BRANDS = ("visa", "mastercard")

@@ -17,8 +17,8 @@ from typing import Any
 from askfirst.calls import ASK
 from askfirst.retail import tools
 from askfirst.retail.calls import CONFIRM, TELL
+from askfirst.retail.catalogue import STATUSES
 from askfirst.retail.episode import LEFT, OVERFLOW, PARSE_ERROR, SERVED, TRANSFERRED, TURNS, UNFINISHED, Record, Turn
-from askfirst.retail.generated import STATUSES
 from askfirst.retail.task import Hidden
 from askfirst.retail.user import informed
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from askfirst.replies import SAID
 from askfirst.retail import catalogue, wordings
-from askfirst.retail.catalogue import PRODUCTS
+from askfirst.retail.catalogue import PRODUCTS, STATUSES
 from askfirst.retail.task import (
     ADDRESS,
     BEYOND,
@@ -58,7 +58,6 @@ TOOL: Mapping[str, str] = {
     "modify_address": "modify_pending_order_address",
     "modify_payment": "modify_pending_order_payment",
 }
-STATUSES = ("pending", "processed", "delivered", "cancelled")
 METHODS: Mapping[str, str] = {
     "credit_card": "my credit card",
     "paypal": "my paypal account",

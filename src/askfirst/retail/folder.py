@@ -31,9 +31,16 @@ class _Task(Shape):
     outputs: list[Annotated[str, Field(min_length=1)]]
 
 
+class _Argument(Shape):
+    type: str
+    description: str
+    enum: list[str] | None = None
+    items: dict[str, str] | None = None
+
+
 class _Parameters(Shape):
     type: str
-    properties: dict[str, Any]
+    properties: dict[str, _Argument]
     required: list[str]
 
 
@@ -65,8 +72,11 @@ def _schemas(path: Path) -> list[Any]:
     """The schemas of exactly the tools that there are."""
     schemas: list[Any] = read_json(path)
     check_shape(list[_Tool], schemas, str(path))
-    own = {name: set(tool.arguments) for name, tool in TOOLS.items()}
-    if {each["function"]["name"]: set(each["function"]["parameters"]["required"]) for each in schemas} != own:
+    described = {}
+    for each in schemas:
+        known = each["function"]["parameters"]["properties"]
+        described[each["function"]["name"]] = {name: argument["type"] for name, argument in known.items()}
+    if described != {name: dict(tool.arguments) for name, tool in TOOLS.items()}:
         raise InputError("these are not the schemas of the sixteen tools", where=str(path))
     return schemas
 

@@ -125,7 +125,7 @@ class Product(Shape):
 KINDS: Mapping[str, Any] = {"users": User, "orders": Order, "products": Product}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)  # its repr would be megabytes
 class World:
     """Frozen records by id; `policy` is the agent's system message; `tools` are function schemas, perhaps none.
 

@@ -171,6 +171,13 @@ def test_the_defects_that_are_listed(data: Published) -> None:
     }
     failing = {name for name, r in replays.items() if any(text.startswith("Error") for text in r.observations)}
     assert Counter(name.split("-")[0] for name in failing) == {"test": 19, "train": 19}
+    writes = {
+        task.id
+        for task in tests
+        for each, text in zip(task.actions, replays[task.id].observations, strict=True)
+        if TOOLS[each.name].kind is Kind.WRITE and text.startswith("Error")
+    }
+    assert writes == {f"test-{i}" for i in (12, 13, 64, 106)}
     assert sum(bool(task.outputs) for task in tests) == 37
     assert not any(task.outputs for split in ("train", "dev") for task in data.tasks[split])
     users, trained = ({task.user_id for task in data.tasks[split]} for split in ("test", "train"))

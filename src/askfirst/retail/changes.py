@@ -7,17 +7,27 @@ places only where the published contract rounds them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from askfirst.retail.database import Database
 from askfirst.retail.given import Refused, key, members, shown
 from askfirst.retail.lookups import Given, found
-from askfirst.retail.world import thawed
 
 Record = Mapping[str, Any]
 REASONS = ("no longer needed", "ordered by mistake")
 PENDING, DELIVERED = "pending", "delivered"
 MODIFIED = "pending (item modified)"
+ADDRESS = ("address1", "address2", "city", "state", "country", "zip")
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """The item of this id goes, this variant comes, and it costs so much more."""
+
+    old: str
+    new: Record
+    difference: float
 
 
 def cancel_pending_order(db: Database, given: Given) -> str:
@@ -48,23 +58,23 @@ def modify_user_address(db: Database, given: Given) -> str:
 
 
 def _moved(own: dict[str, Any], given: Given) -> str:
-    own["address"] = {name: thawed(given[name]) for name in ("address1", "address2", "city", "state", "country", "zip")}
+    own["address"] = {name: given[name] for name in ADDRESS}
     return shown(own)
 
 
 def modify_pending_order_items(db: Database, given: Given) -> str:
     """Change items to other variants, and pay or refund the difference, which is not rounded."""
     order = _order(db, given, PENDING, "modified")
-    pairs = _pairs(db, order, given)
-    difference = sum(new["price"] - old["price"] for old, new in pairs)
+    swaps = _swaps(db, order, given)
+    difference = _total(swaps)
     method = _method(db, order, given)
     _require_balance(method, difference, "the new item")
     own = db.edit("orders", order["order_id"])
     paid = "payment" if difference > 0 else "refund"
     own["payment_history"].append(_entry(paid, abs(difference), method["id"]))
     _charge(db, order, method["id"], difference)
-    for old, new in pairs:
-        item = _first(own["items"], old["item_id"])
+    for swap in swaps:  # by id as the items are now: a swap may act on one that came a moment before
+        item, new = _first(own["items"], swap.old), swap.new
         item.update(item_id=new["item_id"], price=new["price"], options=dict(new["options"]))
     own["status"] = MODIFIED
     return shown(own)
@@ -107,14 +117,14 @@ def return_delivered_order_items(db: Database, given: Given) -> str:
 def exchange_delivered_order_items(db: Database, given: Given) -> str:
     """Ask for an exchange; no money moves yet, and the items stay."""
     order = _order(db, given, DELIVERED, "exchanged")
-    pairs = _pairs(db, order, given)
-    difference = round(sum(new["price"] - old["price"] for old, new in pairs), 2)
+    swaps = _swaps(db, order, given)
+    difference = round(_total(swaps), 2)
     method = _method(db, order, given)
     _require_balance(method, difference, "the price difference")
     own = db.edit("orders", order["order_id"])
     own["status"] = "exchange requested"
-    own["exchange_items"] = sorted(old["item_id"] for old, _ in pairs)
-    own["exchange_new_items"] = sorted(new["item_id"] for _, new in pairs)
+    own["exchange_items"] = sorted(swap.old for swap in swaps)
+    own["exchange_new_items"] = sorted(swap.new["item_id"] for swap in swaps)
     own["exchange_payment_method_id"] = method["id"]
     own["exchange_price_difference"] = difference
     return shown(own)
@@ -128,24 +138,32 @@ def _order(db: Database, given: Given, status: str, done: str) -> Record:
     return order
 
 
-def _pairs(db: Database, order: Record, given: Given) -> list[tuple[Record, Record]]:
-    """Each item to go, as it is in the order, with the variant to come. Raises Refused."""
-    old, new = members(given["item_ids"]), given["new_item_ids"]
+def _swaps(db: Database, order: Record, given: Given) -> list[Swap]:
+    """Each item to go, at the price of the first of its id in the order, with the variant to come. Raises Refused."""
+    old = members(given["item_ids"])
     for each in old:
         if _held(order, each) < old.count(each):
             raise Refused(f"{each} not found")
-    new = members(new)
+    new = members(given["new_item_ids"])
     if len(old) != len(new):
         raise Refused("the number of items to be exchanged should match")
-    pairs = []
+    swaps = []
     for before, after in zip(old, new, strict=True):
         item = _first(order["items"], before)
         product = db.record("products", item["product_id"]) or {}
         variant = product["variants"].get(key(after))
         if variant is None or not variant["available"]:
             raise Refused(f"new item {after} not found or available")
-        pairs.append((item, variant))
-    return pairs
+        swaps.append(Swap(before, variant, variant["price"] - item["price"]))
+    return swaps
+
+
+def _total(swaps: Sequence[Swap]) -> float:
+    """Added up one by one: `sum` is exact to the last bit from Python 3.12 on, and the published amounts are not."""
+    total: float = 0
+    for swap in swaps:
+        total += swap.difference
+    return total
 
 
 def _held(order: Record, item_id: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,9 +32,16 @@ class _Task(Shape):
     outputs: list[Annotated[str, Field(min_length=1)]]
 
 
+class _Argument(Shape):
+    type: str
+    description: str
+    enum: list[str] | None = None
+    items: dict[str, str] | None = None
+
+
 class _Parameters(Shape):
     type: str
-    properties: dict[str, Any]
+    properties: dict[str, _Argument]
     required: list[str]
 
 
@@ -58,17 +66,24 @@ def published(folder: Path) -> World:
         policy = (folder / "wiki.md").read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read: {error}", where=str(folder / "wiki.md")) from error
-    return World.of(tables, policy, _schemas(folder / "tool_schemas.json"), where=str(folder))
+    return World.of(tables, policy, _schemas(folder / "tool_schemas.json"), where=str(folder / "*.json"))
 
 
 def _schemas(path: Path) -> list[Any]:
     """The schemas of exactly the tools that there are."""
     schemas: list[Any] = read_json(path)
     check_shape(list[_Tool], schemas, str(path))
-    own = {name: set(tool.arguments) for name, tool in TOOLS.items()}
-    if {each["function"]["name"]: set(each["function"]["parameters"]["required"]) for each in schemas} != own:
+    described = [_described(each["function"]["name"], each["function"]["parameters"]) for each in schemas]
+    own = [(name, dict(tool.arguments), sorted(tool.arguments)) for name, tool in TOOLS.items()]
+    if sorted(described, key=itemgetter(0)) != sorted(own, key=itemgetter(0)):
         raise InputError("these are not the schemas of the sixteen tools", where=str(path))
     return schemas
+
+
+def _described(name: str, parameters: Any) -> tuple[str, dict[str, str], list[str]]:
+    """A tool's name, the types of its arguments, and which of them it needs."""
+    types = {argument: each["type"] for argument, each in parameters["properties"].items()}
+    return name, types, sorted(parameters["required"])
 
 
 def tasks(folder: Path, split: str, world: World) -> tuple[Task, ...]:

@@ -17,7 +17,7 @@ Place = tuple[str, str]  # table, id
 
 def text_form(value: Any) -> str:
     """The text form of a JSON value."""
-    return str(_canonical(value))
+    return repr(_canonical(value))
 
 
 def _canonical(value: Any) -> Any:

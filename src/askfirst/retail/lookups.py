@@ -39,31 +39,25 @@ def find_user_id_by_name_zip(db: Database, given: Given) -> str:
     """The first user with these names, whatever their case, and exactly this zip code."""
     first, last = lowered(given["first_name"]), lowered(given["last_name"])
     for name, user in db.records("users"):
-        own = user["name"]
-        if (own["first_name"].lower(), own["last_name"].lower()) == (first, last) and (
-            user["address"]["zip"] == given["zip"]
-        ):
+        names = (user["name"]["first_name"].lower(), user["name"]["last_name"].lower())
+        if names == (first, last) and user["address"]["zip"] == given["zip"]:
             return name
     raise Refused("user not found")
 
 
 def get_user_details(db: Database, given: Given) -> str:
     """A user's record."""
-    return _details(db, "user", given)
+    return shown(found(db, "user", given))
 
 
 def get_order_details(db: Database, given: Given) -> str:
     """An order's record."""
-    return _details(db, "order", given)
+    return shown(found(db, "order", given))
 
 
 def get_product_details(db: Database, given: Given) -> str:
     """A product's record."""
-    return _details(db, "product", given)
-
-
-def _details(db: Database, kind: str, given: Given) -> str:
-    return shown(found(db, kind, given))
+    return shown(found(db, "product", given))
 
 
 def found(db: Database, kind: str, given: Given) -> Mapping[str, Any]:
@@ -76,11 +70,7 @@ def found(db: Database, kind: str, given: Given) -> Mapping[str, Any]:
 
 def list_all_product_types(db: Database, given: Given) -> str:
     """Product ids by name, sorted."""
-    return shown({product["name"]: name for name, product in sorted(db.records("products"), key=_name)})
-
-
-def _name(product: tuple[str, Mapping[str, Any]]) -> str:
-    return str(product[1]["name"])
+    return shown(dict(sorted((product["name"], name) for name, product in db.records("products"))))
 
 
 def think(db: Database, given: Given) -> str:

@@ -3,7 +3,7 @@
 Checks are made in the order of the published contract; the first that fails is the answer, and nothing is written.
 Arguments are not held to the schemas: a number may become a zip code, a text is taken for the list of its characters.
 What a tool cannot use is an answer too, in the words of CPython 3.11. Refused beyond the contract, with an error as the
-answer: what is not JSON (numbers without end, halves of characters), what is nested too deeply, and what `arithmetic`
+answer: what is not JSON or nested too deeply, numbers without end, objects in place of lists, and what `arithmetic`
 bounds.
 """
 
@@ -21,7 +21,6 @@ from askfirst.retail.given import Refused
 
 DEEPEST = 16  # levels of lists and objects in an argument
 WIDEST = 4096  # bits of a whole number
-ADDRESS = ("address1", "address2", "city", "state", "country", "zip")
 
 
 class Kind(StrEnum):
@@ -56,12 +55,14 @@ TOOLS: Mapping[str, Tool] = {
     "get_product_details": _tool(Kind.READ, lookups.get_product_details, "product_id"),
     "get_user_details": _tool(Kind.READ, lookups.get_user_details, "user_id"),
     "list_all_product_types": _tool(Kind.READ, lookups.list_all_product_types),
-    "modify_pending_order_address": _tool(Kind.WRITE, changes.modify_pending_order_address, "order_id", *ADDRESS),
+    "modify_pending_order_address": _tool(
+        Kind.WRITE, changes.modify_pending_order_address, "order_id", *changes.ADDRESS
+    ),
     "modify_pending_order_items": _tool(Kind.WRITE, changes.modify_pending_order_items, *_EXCHANGE),
     "modify_pending_order_payment": _tool(
         Kind.WRITE, changes.modify_pending_order_payment, "order_id", "payment_method_id"
     ),
-    "modify_user_address": _tool(Kind.WRITE, changes.modify_user_address, "user_id", *ADDRESS),
+    "modify_user_address": _tool(Kind.WRITE, changes.modify_user_address, "user_id", *changes.ADDRESS),
     "return_delivered_order_items": _tool(
         Kind.WRITE, changes.return_delivered_order_items, "order_id", "item_ids", "payment_method_id"
     ),
@@ -74,14 +75,17 @@ def call(database: Database, name: str, arguments: Mapping[str, Any]) -> str:
     """What a tool answers. A failed call's answer begins with `Error: `, an unknown tool's with `Unknown action `."""
     tool = TOOLS.get(name)
     if tool is None:
-        return f"Unknown action {name.encode('utf-8', 'backslashreplace').decode()}"
+        return _sayable(f"Unknown action {name}")
     try:
         _check_names(name, tool, arguments)
-        for value in arguments.values():
-            _check_value(value, 0)
-        return tool.run(database, arguments)
+        return tool.run(database, {given: _plain(value, 0) for given, value in arguments.items()})
     except Refused as refusal:
-        return f"Error: {refusal}"
+        return _sayable(f"Error: {refusal}")
+
+
+def _sayable(text: str) -> str:
+    """A text that may hold what was given, without halves of characters."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _check_names(name: str, tool: Tool, arguments: Mapping[str, Any]) -> None:
@@ -98,21 +102,18 @@ def _check_names(name: str, tool: Tool, arguments: Mapping[str, Any]) -> None:
         raise Refused(f"{method} missing {some}: {listed}")
 
 
-def _check_value(value: Any, depth: int) -> None:
-    """Refuse what could not be shown, stored and hashed."""
+def _plain(value: Any, depth: int) -> Any:
+    """A copy made of dict and list. Refuses what could not be shown, stored and hashed."""
     if depth > DEEPEST:
         raise Refused(f"an argument is nested deeper than {DEEPEST} levels")
-    if isinstance(value, Mapping | list | tuple):
-        for each in (*value, *value.values()) if isinstance(value, Mapping) else value:
-            _check_value(each, depth + 1)
-    elif isinstance(value, str):
-        if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise Refused("an argument holds half a surrogate pair")
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise Refused("an argument is no finite number")
-    elif isinstance(value, int):
-        if value.bit_length() > WIDEST:
-            raise Refused("a number is too large")
-    elif value is not None:
-        raise Refused(f"an argument is no JSON value but {type(value).__name__}")
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each, depth + 1) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each, depth + 1) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Refused("an argument is no finite number")
+    if isinstance(value, int) and value.bit_length() > WIDEST:
+        raise Refused("a number is too large")
+    if isinstance(value, str | int | float) or value is None:
+        return value
+    raise Refused(f"an argument is no JSON value but {type(value).__name__}")

@@ -125,7 +125,7 @@ class Product(Shape):
 KINDS: Mapping[str, Any] = {"users": User, "orders": Order, "products": Product}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)  # its repr would be megabytes
 class World:
     """Frozen records by id; `policy` is the agent's system message; `tools` are function schemas, perhaps none.
 
@@ -139,19 +139,19 @@ class World:
     tools: tuple[Record, ...] = ()
 
     @classmethod
-    def of(cls, tables: Mapping[str, Any], policy: str = "", tools: Sequence[Any] = (), where: str = "world") -> World:
+    def of(cls, tables: Mapping[str, Any], policy: str = "", tools: Sequence[Any] = (), where: str = "*") -> World:
         """A world of plain JSON values: `tables` has users, orders and products by id.
 
         Raises InputError, naming the record and the field, where one has not the shape of its kind or contradicts
-        another; `where` is what the message calls the world.
+        another; `where` is where the message says that a table stands, with * for its name.
         """
         if set(tables) != set(KINDS):
-            raise InputError(f"has {sorted(tables)}; expected {sorted(KINDS)}", where=where)
+            raise InputError(f"has {sorted(tables)}; expected {sorted(KINDS)}", where=where.replace("*", "world"))
         for name, kind in KINDS.items():
-            check_shape(GenericAlias(dict, (str, kind)), tables[name], f"{where}, {name}")
+            check_shape(GenericAlias(dict, (str, kind)), tables[name], where.replace("*", name))
         world = cls(**{name: frozen(tables[name]) for name in KINDS}, policy=policy, tools=frozen(tools))
-        for place, problem in _contradictions(world):
-            raise InputError(problem, where=f"{where}, {place}")
+        for name, problem in _contradictions(world):
+            raise InputError(problem, where=where.replace("*", name))
         return world
 
     @cached_property
@@ -200,14 +200,14 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def _contradictions(world: World) -> Iterator[tuple[str, str]]:
-    """Place and problem of every record that contradicts another."""
+    """Table and problem of every record that contradicts another."""
     for key, user in world.users.items():
-        yield from ((f"users, {key}", problem) for problem in _of_user(world, key, user))
+        yield from (("users", f"{key} {problem}") for problem in _of_user(world, key, user))
     for key, order in world.orders.items():
-        yield from ((f"orders, {key}", problem) for problem in _of_order(world, key, order))
+        yield from (("orders", f"{key} {problem}") for problem in _of_order(world, key, order))
     for key, product in world.products.items():
         if key != product["product_id"] or any(name != each["item_id"] for name, each in product["variants"].items()):
-            yield f"products, {key}", "it or one of its variants has another id"
+            yield "products", f"{key} or one of its variants has another id"
 
 
 def _of_user(world: World, key: str, user: Record) -> Iterator[str]:
@@ -216,9 +216,9 @@ def _of_user(world: World, key: str, user: Record) -> Iterator[str]:
             yield f"lists order {order}, which is not this user's"
     for name, method in user["payment_methods"].items():
         if name != method["id"]:
-            yield f"payment method {name} has another id"
+            yield f"has payment method {name} with another id"
         if len({method["source"] == "gift_card", "gift_card" in name, "balance" in method}) > 1:
-            yield f"payment method {name} is half a gift card, by its id, its source or its balance"
+            yield f"has payment method {name}, which is half a gift card: by its id, its source or its balance"
 
 
 def _of_order(world: World, key: str, order: Record) -> Iterator[str]:
@@ -228,9 +228,9 @@ def _of_order(world: World, key: str, order: Record) -> Iterator[str]:
         return
     for item in order["items"]:
         if item["item_id"] not in world.products.get(item["product_id"], {}).get("variants", {}):
-            yield f"item {item['item_id']} is no variant of product {item['product_id']}"
+            yield f"holds item {item['item_id']}, which is no variant of product {item['product_id']}"
     for entry in order["payment_history"]:
         if entry["payment_method_id"] not in user["payment_methods"]:
             yield f"was paid with {entry['payment_method_id']}, which its user does not have"
     if order["payment_history"][0]["transaction_type"] != "payment":
-        yield "the first entry of its payment history is no payment"
+        yield "has a payment history that does not begin with a payment"

@@ -153,16 +153,25 @@ def double() -> Scene:
     return _of(replace(one.scenario, id=f"{one.scenario.id}-both", hidden=FrozenMap({**held, "task": task})))
 
 
+@cache
+def simulated() -> Scene:
+    """A scene whose user a model plays: it leaves when it says so, and not by itself."""
+    one = scene("cancel", ORDER, clear=True).scenario
+    return _of(replace(one, id=f"{one.id}-simulated", hidden=FrozenMap({**one.hidden, "simulated": True})))
+
+
 def _of(scenario: Scenario) -> Scene:
     return Scene(scenario, hidden_of(scenario))
 
 
 def named(name: str) -> Scene:
-    """A scene by its name: `FAMILY/SLOT`, `clear/FAMILY/SLOT`, `told/FAMILY/SLOT`, `beyond/status`, `beyond/tools` or
-    `double`."""
+    """A scene by its name: `FAMILY/SLOT`, `clear/FAMILY/SLOT`, `told/FAMILY/SLOT`, `beyond/status`, `beyond/tools`,
+    `double` or `simulated`."""
     match name.split("/"):
         case ["double"]:
             return double()
+        case ["simulated"]:
+            return simulated()
         case ["beyond", why]:
             return forbidden(why == "status")
         case ["clear", family, slot]:

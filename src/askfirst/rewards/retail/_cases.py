@@ -57,6 +57,7 @@ def _ways(at: Scene) -> dict[str, Said]:
     return {
         "native": wrapped,
         "thinks": (thinks, sums, types, look, *at.honest),
+        "numbers": (Call("think", {"thought": 1.5}).text(), *at.honest),
         "fails-once": (first, failing, *rest),
         "by-name": (at.auth, *rest),
         "finds-twice": (at.auth, *at.honest),

@@ -109,6 +109,14 @@ _ENDINGS = (
         "thinks for ever",
         lambda at: (at.found_out[0], *(read("think", thought="hm"),) * (MAX_TURNS - 1)),
     ),
+    Attack(
+        "end/by-itself",
+        ("simulated",),
+        0.3,
+        ("overflow",),
+        "a user whom a model plays has not left",
+        lambda at: at.honest,
+    ),
     Attack("end/cut-off", (ONE,), 0.1, ("overflow", "missing_write"), "is cut off", lambda at: (at.found_out[0],)),
 )
 
@@ -183,6 +191,8 @@ _BROKEN: tuple[tuple[str, str, Callable[[Scene], str]], ...] = (
     ("half", "half a character", lambda at: '{"name": "think", "arguments": {"thought": "\\ud800"}}'),
     ("field", "a field more", lambda at: at.write.replace('"name"', '"id": 1, "name"', 1)),
     ("open", "a call that is not closed", lambda at: f"<tool_call>{at.write}"),
+    ("closed-otherwise", "not the mark", lambda at: f"<tool_call>{at.write}</tool-call>"),
+    ("opened-otherwise", "not the mark", lambda at: f"<tool-call>{at.write}</tool_call>"),
     ("close", "a call that is not opened", lambda at: f"{at.write}</tool_call>"),
 )
 

@@ -41,6 +41,7 @@ from askfirst.variants import DEV_SEED, Run, left_in_turn, open_policy, pause, s
 from askfirst.watch import probed
 from askfirst.workers import prepare
 
+WORLDS = ("askfirst.calls", "askfirst.clarify", "askfirst.retail")  # what environments and rewards share
 PROBED = 32  # scenarios that are sampled alone to see what an evaluation costs
 
 
@@ -107,7 +108,7 @@ def locked(job: Run) -> dict[str, Any]:
 
 def sources(used: Mapping[str, ModuleType]) -> dict[str, str]:
     """The source hash of every plugin, and of what environments and rewards share in a room of its own."""
-    shared = {other.__name__: other for each in used.values() for other in plugins.reached(each, ("askfirst.clarify",))}
+    shared = {other.__name__: other for each in used.values() for other in plugins.reached(each, WORLDS)}
     return {name: plugins.source_hash(module) for name, module in {**used, **shared}.items()}
 
 

@@ -29,6 +29,11 @@ from askfirst.workers import Stop, side_by_side
 SECONDS = 20.0  # of computing for one mutant, however busy the machine; one that takes longer has been noticed
 # Files of these names hold cases, not checks.
 CASES = ("_attacks", "_honest", "_cases")
+# What is held by records of another program, row by row, and not by cases.
+REPLAYED = frozenset(
+    f"askfirst.retail.{name}"
+    for name in "arithmetic changes database folder given hashing lookups published tools world".split()
+)
 # What stays imported while a mutant is tried: it has no part in scoring.
 SHARED = frozenset(
     f"askfirst{name}" for name in ("", ".errors", ".values", ".store", ".events", ".workers", ".plugins", ".mutation")
@@ -94,11 +99,12 @@ def _elsewhere(reward: ModuleType, inside: Sequence[str]) -> list[str]:
 
 
 def _imported(start: Sequence[str], among: Callable[[str], bool]) -> list[str]:
-    """The loaded modules that some import, directly or through one another, with themselves, sorted; no cases."""
+    """The loaded modules that some import, directly or through one another, with themselves, sorted; no cases, and
+    nothing that is REPLAYED."""
     wanted, waiting = set[str](), list(start)
     while waiting:
         name = waiting.pop()
-        if name in wanted or not among(name) or name.endswith(CASES):
+        if name in wanted or not among(name) or name.endswith(CASES) or name in REPLAYED:
             continue
         if getattr(sys.modules.get(name), "__file__", None):
             wanted.add(name)

@@ -66,6 +66,17 @@ def load(kind: str, name: str) -> ModuleType:
     return module
 
 
+def environment(name: str, data: str = "") -> ModuleType:
+    """An environment; with `data`, the one that plays what is in that folder. Raises PluginError where it cannot."""
+    module = load("envs", name)
+    if not data:
+        return module
+    if not hasattr(module, "of_folder"):
+        raise PluginError(f"environment {name!r} plays no data from a folder", hint="leave env.data out")
+    found: ModuleType = module.of_folder(Path(data))
+    return found
+
+
 def _line_of(error: BaseException, target: str) -> str:
     """File and line of the plugin's package at which an error came up; the module's name where it never got there."""
     package = f"{target.partition('.')[0]}."

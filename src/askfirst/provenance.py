@@ -43,7 +43,7 @@ def record(run: RunFolder, plan: Plan, dev: Sequence[Scenario]) -> None:
 
 def collect(plan: Plan, dev: Sequence[Scenario]) -> dict[str, Any]:
     """Everything that a run depends on and its plan does not hold. What cannot be known is None."""
-    env = plugins.load("envs", plan.env.name)
+    env = plugins.environment(plan.env.name, plan.env.data)
     return {
         "version": 1,
         "askfirst": __version__,

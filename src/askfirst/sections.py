@@ -37,6 +37,7 @@ class EnvSection(Section):
     """
 
     name: str
+    data: str = ""  # a folder whose tasks are played instead of generated ones, where the environment can
     system_prompt: str = "compact"
     clear_fraction: tuple[float, float] = (0.30, 0.40)
     twin_fraction: float | None = Field(None, ge=0.0, le=1.0)

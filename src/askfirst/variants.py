@@ -47,7 +47,7 @@ class Run:
 
     @property
     def env(self) -> ModuleType:
-        return plugins.load("envs", self.plan.env.name)
+        return plugins.environment(self.plan.env.name, self.plan.env.data)
 
     @property
     def stage(self) -> Stage:

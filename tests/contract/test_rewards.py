@@ -77,7 +77,7 @@ def test_a_scenario_without_truth_is_our_fault(name: str) -> None:
     known = cases(module)[1][0]
     strange = type(known.scenario)("x", "f", "", "dev", True, known.scenario.opening, FrozenMap({"colour": "red"}))
     with pytest.raises(RewardFault, match="truth"):
-        module.score(strange, replied(strange, known.reply), FrozenMap())
+        module.score(strange, replied(strange, known.replies[0]), FrozenMap())
 
 
 @pytest.mark.parametrize("name", REWARDS)
@@ -92,7 +92,7 @@ def test_unknown_params_are_refused(name: str) -> None:
 def test_the_score_names_its_reward_and_version(name: str) -> None:
     module = plugins.load("rewards", name)
     case = cases(module)[1][0]
-    score = module.score(case.scenario, replied(case.scenario, case.reply), FrozenMap())
+    score = module.score(case.scenario, case.trajectory(), FrozenMap())
     assert score.reward.startswith(f"{name}@{module.VERSION}")
 
 

@@ -1,24 +1,18 @@
-"""The calls that a policy makes: one a turn, and nothing around it.
-
-A call is a JSON object `{"name": ..., "arguments": {...}}`, bare or between `<tool_call>` and `</tool_call>`, which is
-how the chat templates of the Qwen and Hermes families write a call and what their models were trained to say.
-"""
+"""The calls that a policy of `clarify` makes, one a turn; their form is that of `askfirst.calls`."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from askfirst.calls import ASK, CallError, Tool, call_text, question_of, read_call, schema
 from askfirst.values import Act, Action, Ask, FrozenMap, Invalid, Refuse
 
-ASK, PLAN, INFO = "ask_question", "propose_plan", "get_task_info"
-OPEN, CLOSE = "<tool_call>", "</tool_call>"
+PLAN, INFO = "propose_plan", "get_task_info"
 ASSUMPTIONS, DECLINE = "assumptions", "decline"  # reserved keys of a plan
-LONGEST, LONGEST_QUESTION, DEEPEST = 8000, 400, 4
 FORM = (
     "call one tool a turn, as one json object and nothing else. "
     '{"name":"ask_question","arguments":{"question":"..."}} asks the user. '
@@ -37,35 +31,16 @@ NATIVE_INSTRUCTIONS = (
 )  # where tools are described by their schemas
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool as trainers and servers list it; `parameters` is the JSON schema of its arguments."""
-
-    name: str
-    description: str
-    parameters: FrozenMap
-
-    def function(self) -> FrozenMap:
-        """The tool as chat templates take it, in `apply_chat_template(tools=...)`."""
-        own = {"name": self.name, "description": self.description, "parameters": self.parameters}
-        return FrozenMap({"type": "function", "function": FrozenMap(own)})
-
-
-def _arguments(**properties: Mapping[str, str]) -> FrozenMap:
-    body = {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
-    return FrozenMap(body)
-
-
 TOOLS = (
     Tool(
         ASK,
         "Ask the user a question. Each thing asked about costs the price of a question.",
-        _arguments(question={"type": "string", "description": "What to ask, in plain words."}),
+        schema(question={"type": "string", "description": "What to ask, in plain words."}),
     ),
     Tool(
         PLAN,
         "End the task with a plan.",
-        _arguments(
+        schema(
             plan={
                 "type": "object",
                 "description": "A value for each key. Under assumptions a list of the keys that were guessed. "
@@ -73,12 +48,8 @@ TOOLS = (
             }
         ),
     ),
-    Tool(INFO, "Show the task, the rules and the number of questions left.", _arguments()),
+    Tool(INFO, "Show the task, the rules and the number of questions left.", schema()),
 )
-
-
-class CallError(ValueError):
-    """The text is not exactly one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,42 +70,18 @@ class Call:
         return call_text(self.name, arguments)
 
 
-def call_text(name: object, arguments: object) -> str:
-    """What a native tool call says in the JSON protocol, right or not: one line."""
-    return json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
-
-
 @lru_cache(maxsize=2048)
 def parse_call(text: str) -> Call:
     """Exactly one call. Raises CallError with a short reason; refuses duplicate keys, NaN and deep nesting."""
-    if len(text) > LONGEST:
-        raise CallError(f"longer than {LONGEST} characters")
-    try:
-        body = json.loads(_unwrapped(text), object_pairs_hook=_pairs, parse_constant=_constant)
-    except CallError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise CallError(f"not one JSON object: {str(error)[:80]}") from error
-    if not isinstance(body, dict) or set(body) != {"name", "arguments"}:
-        raise CallError("not an object with exactly name and arguments")
-    _check(body, 0)
-    name, given = body["name"], body["arguments"]
+    name, given = read_call(text)
     wanted = {ASK: {"question"}, PLAN: {"plan"}, INFO: set()}.get(name) if isinstance(name, str) else None
     if wanted is None:
         raise CallError("name is none of the three tools")
     if not isinstance(given, dict) or set(given) != wanted:
         raise CallError(f"arguments are not exactly {sorted(wanted)}")
     if name == ASK:
-        return Call(name, question=_question(given["question"]))
+        return Call(name, question=question_of(given["question"]))
     return Call(name, plan=_plan(given["plan"])) if name == PLAN else Call(name)
-
-
-def _unwrapped(text: str) -> str:
-    """What stands between the marks of a native call; a text with neither mark as it is."""
-    inner = text.strip()
-    if inner.startswith(OPEN) and inner.endswith(CLOSE):
-        return inner[len(OPEN) : -len(CLOSE)]
-    return text
 
 
 def parse_action(text: str) -> Action:
@@ -150,14 +97,6 @@ def parse_action(text: str) -> Action:
     return Act(call.name, FrozenMap({"plan": json.dumps(dict(call.plan), sort_keys=True)}))
 
 
-def _question(question: object) -> str:
-    if not isinstance(question, str) or not question.strip():
-        raise CallError("question is not a text with words")
-    if len(question) > LONGEST_QUESTION:
-        raise CallError(f"question is longer than {LONGEST_QUESTION} characters")
-    return question
-
-
 def _plan(plan: object) -> Mapping[str, Any]:
     if not isinstance(plan, dict):
         raise CallError("plan is not an object")
@@ -169,27 +108,3 @@ def _plan(plan: object) -> Mapping[str, Any]:
     if DECLINE in plan and (len(plan) > 1 or not isinstance(plan[DECLINE], str) or not plan[DECLINE].strip()):
         raise CallError("decline is not a text with words, alone in its plan")
     return plan
-
-
-def _check(value: Any, depth: int) -> None:
-    """What a JSON parser lets through and a record could not hold."""
-    if depth > DEEPEST:
-        raise CallError(f"nested deeper than {DEEPEST} levels")
-    inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for each in inner:
-        _check(each, depth + 1)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise CallError("a number is too large")
-    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
-        raise CallError("a text holds half a surrogate pair")
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise CallError("duplicate keys")
-    return found
-
-
-def _constant(name: str) -> Any:
-    raise CallError(f"{name} is not JSON")

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 
-from askfirst.clarify.calls import ASK, INFO, CallError, parse_call
+from askfirst.calls import ASK, CallError
+from askfirst.clarify.calls import INFO, parse_call
 from askfirst.clarify.clarifyrl import Call, Episode, Setting, replay, scope_of
 from askfirst.clarify.episode import MAX_TURNS, recorded, spoken
 from askfirst.clarify.families import FAMILIES

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from askfirst.clarify.calls import ASK, DECLINE, INFO, INSTRUCTIONS, CallError, parse_call
+from askfirst.calls import ASK, CallError
+from askfirst.clarify.calls import DECLINE, INFO, INSTRUCTIONS, parse_call
 from askfirst.clarify.problem import BUDGET, hidden_of
 from askfirst.clarify.user import Asking, answer, heard_of, tells, understood
 from askfirst.values import FrozenMap, Message, Scenario, StopReason, Trajectory

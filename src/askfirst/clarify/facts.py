@@ -17,7 +17,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from askfirst.clarify.calls import ASK, CallError, parse_call
+from askfirst.calls import ASK, CallError
+from askfirst.clarify.calls import parse_call
 from askfirst.clarify.episode import DECLINED, PLANNED, Record, recorded, spoken
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import CONFIRM, YES, plain, resolve

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from askfirst.clarify.calls import ASK, ASSUMPTIONS, DECLINE, PLAN, Call
+from askfirst.calls import ASK
+from askfirst.clarify.calls import ASSUMPTIONS, DECLINE, PLAN, Call
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import CONFIRM, PROCEED
 from askfirst.clarify.optimum import optimum

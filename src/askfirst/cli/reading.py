@@ -144,7 +144,7 @@ def attack(plan: Plan, rollout: Read, why: str) -> Case:
     except ValueError:
         arm, seed = "", 0
     if arm in {point.name for point in plans.points(plan)}:
-        env = plugins.load("envs", plan.env.name)
+        env = plugins.environment(plan.env.name, plan.env.data)
         found = drawable(env, plans.arm_plan(plan, arm), seed, rollout.step - 1)
     scenario = next((s for s in found if s.id == rollout.scenario), None)
     if scenario is None:

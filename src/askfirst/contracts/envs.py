@@ -112,17 +112,24 @@ def demonstrations_parse(env: ModuleType) -> None:
         if not any(not d.guess for d in shown):
             raise _broken(env, f"scenario {scenario.id} has no honest demonstration")
         for demonstration in shown:
-            action: Action = env.parse(demonstration.reply)
-            asks, right = isinstance(action, Ask), scenario.ambiguous and not demonstration.guess
-            if isinstance(action, Invalid):
-                raise _broken(env, f"a demonstration of {scenario.id} is invalid: {action.reason}")
+            actions: list[Action] = [env.parse(reply) for reply in (demonstration.reply, *demonstration.then)]
+            asks = any(isinstance(action, Ask) for action in actions)
+            invalid = next((action for action in actions if isinstance(action, Invalid)), None)
+            if invalid:
+                raise _broken(env, f"a demonstration of {scenario.id} is invalid: {invalid.reason}")
+            right = scenario.ambiguous and not demonstration.guess
             if asks != right or (demonstration.guess and not scenario.ambiguous):
                 kind = "guess" if demonstration.guess else "honest reply"
-                raise _broken(env, f"a {kind} to {scenario.family} {scenario.id} is {type(action).__name__}")
+                said = " ".join(type(action).__name__ for action in actions)
+                raise _broken(env, f"a {kind} to {scenario.family} {scenario.id} is {said}")
 
 
 def keeps_secrets(env: ModuleType) -> None:
-    """The opening names no intent of the protocol, and no later message tells a hidden text that was not shown."""
+    """The opening names no intent of the protocol, and no later message tells a hidden text that was not shown.
+
+    An environment whose tools show some of what a scenario hides names the fields that are told by the user alone, as
+    `SECRET`; without it all are.
+    """
     for scenario in _sample(env):
         shown = "\n".join(m.content for m in env.start(scenario))
         told = [intent for intent in PAYLOADS if "_" in intent and intent in shown]
@@ -131,7 +138,8 @@ def keeps_secrets(env: ModuleType) -> None:
         for demonstration in env.demonstrations(scenario):
             for message in _play(env, scenario, demonstration.reply):
                 asked = isinstance(env.parse(demonstration.reply), Ask)
-                leaks = [t for t in _texts(scenario.hidden) if t in message.content and t not in shown]
+                secret = {name: scenario.hidden[name] for name in getattr(env, "SECRET", scenario.hidden)}
+                leaks = [t for t in _texts(secret) if t in message.content and t not in shown]
                 if leaks and not asked:
                     raise _broken(env, f"{scenario.id} tells {leaks[:2]} without being asked")
 

@@ -39,7 +39,7 @@ def rewards_of(plan: Plan) -> list[Reward]:
 
 def oracle_of(plan: Plan) -> str:
     """The reward that the plan's environment names as its ORACLE; empty where it names none."""
-    return str(getattr(plugins.load("envs", plan.env.name), "ORACLE", ""))
+    return str(getattr(plugins.environment(plan.env.name, plan.env.data), "ORACLE", ""))
 
 
 def beside(plan: Plan) -> list[str]:

@@ -17,7 +17,7 @@ from askfirst.values import FrozenMap, Interval
 NOT_MEASURED = "not measured"  # what stands where a number would claim to have been measured
 STALE = f"{NOT_MEASURED}: the record is of another source or other cases"
 # Of askfirst itself, the packages whose source decides about scores.
-SCORES = ("askfirst.rewards", "askfirst.replies", "askfirst.clarify")
+SCORES = ("askfirst.rewards", "askfirst.replies", "askfirst.calls", "askfirst.clarify", "askfirst.retail")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from askfirst.clarify.calls import ASK, INFO, PLAN, call_text
+from askfirst.calls import ASK, call_text
+from askfirst.clarify.calls import INFO, PLAN
 from askfirst.desk import Desk, Session
 from askfirst.errors import InputError
 from askfirst.values import Scenario

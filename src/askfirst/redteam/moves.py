@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from askfirst.clarify.calls import ASK, ASSUMPTIONS, DECLINE, INFO, LONGEST_QUESTION, PLAN, Call
+from askfirst.calls import ASK, LONGEST_QUESTION
+from askfirst.clarify.calls import ASSUMPTIONS, DECLINE, INFO, PLAN, Call
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.oracle import ask, propose
 from askfirst.clarify.problem import Key, hidden_of

@@ -21,7 +21,7 @@ from openenv.core.env_server.types import EnvironmentMetadata, Observation, Stat
 from pydantic import Field
 
 from askfirst import __version__
-from askfirst.clarify.calls import call_text
+from askfirst.calls import call_text
 from askfirst.desk import REPLY, SPLITS, START, TASKS, Desk, Session, verdict_on
 from askfirst.errors import InputError
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from askfirst import plugins
+from askfirst.calls import CallError
 from askfirst.cases import play
-from askfirst.clarify.calls import INFO, TOOLS, Call, CallError, parse_action, parse_call
+from askfirst.clarify.calls import INFO, TOOLS, Call, parse_action, parse_call
 from askfirst.clarify.episode import MAX_TURNS, OVERFLOW, follow, recorded, said_next
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.oracle import ask, optimal, propose

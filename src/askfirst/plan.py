@@ -27,6 +27,7 @@ from askfirst.sections import (
     EnvSection,
     EvaluationSection,
     GateSection,
+    JudgeSection,
     MatrixSection,
     ModelSection,
     RewardSection,
@@ -49,6 +50,7 @@ class Setup(Section):
     model: ModelSection
     env: EnvSection
     reward: RewardSection
+    judge: JudgeSection | None = None
     warmstart: WarmstartSection | None = None
     train: TrainSection
     curriculum: CurriculumSection = CurriculumSection()

@@ -57,6 +57,7 @@ LEVELS: dict[str, float] = {
     "selection": 3,
     "curriculum": 3,
     "comparison": 3.1,
+    "evallogs": 3.2,
     "trackers": 2,
     "decide": 3,
     "audit": 3,

@@ -43,13 +43,14 @@ class Scorer:
     """A reward with its parameters, guarded: what comes out is finite, in bounds and adds up.
 
     `beside` are further rewards, by name, that judge the replies of an evaluation too; nobody trains on them. `judge`
-    reads whole episodes and says in words what went wrong.
+    reads whole episodes and says in words what went wrong; `held_out` does so for the report of an evaluation only.
     """
 
     module: ModuleType
     params: Mapping[str, Any] = EMPTY
     beside: Mapping[str, Scorer] = EMPTY
     judge: Reader | None = None
+    held_out: Reader | None = None
 
     @classmethod
     def named(cls, name: str, params: Mapping[str, Any] = EMPTY) -> Scorer:

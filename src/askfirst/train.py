@@ -62,11 +62,12 @@ class Job:
 
     @property
     def scorer(self) -> Scorer:
-        return scorer_of(self.plan)
+        return scorer_of(self.plan, self.folder.root)
 
     @property
     def judge(self) -> Scorer:
-        return scorer_of(self.plan.model_copy(update={"reward": self.judged_by or self.plan.reward}))
+        plan = self.plan.model_copy(update={"reward": self.judged_by or self.plan.reward})
+        return scorer_of(plan, self.folder.root)
 
 
 def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from types import ModuleType
@@ -14,7 +15,7 @@ from askfirst.errors import JudgeFault, PluginError
 from askfirst.judgement import Judgement
 from askfirst.judging import Judge
 from askfirst.sections import JudgeSection
-from askfirst.values import FrozenMap, Scenario, Score, Trajectory
+from askfirst.values import FrozenMap, Message, Scenario, Score, Trajectory
 
 GOOD = FrozenMap({"grounded": 1, "asks": 0})
 
@@ -27,7 +28,7 @@ def planted(judge: Callable[[Scenario, Trajectory, Score], object]) -> Judge:
 
 @pytest.mark.parametrize("name", plugins.names("judges"))
 def test_the_contract_holds(name: str) -> None:
-    judges.check(Judge.named(JudgeSection(name=name)))
+    judges.check_plugin(plugins.load("judges", name))
 
 
 def test_a_sound_judge_of_a_third_party_holds() -> None:
@@ -83,8 +84,54 @@ def test_a_judge_that_remembers_is_found() -> None:
 def test_a_plugin_that_judges_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = plugins.load("judges", "rules")
     monkeypatch.delattr(rules, "judge")
-    with pytest.raises(PluginError, match="must define judge"):
+    with pytest.raises(PluginError, match="must define judge, or prompt and read"):
         Judge.named(JudgeSection(name="rules"))
+
+
+def asking(**changed: object) -> ModuleType:
+    """The judge that a model speaks for, with a part of it changed."""
+    whole = plugins.load("judges", "model")
+    module = ModuleType("asking")
+    module.__dict__.update(
+        {name: getattr(whole, name) for name in ("VERSION", "DIMENSIONS", "PROMPTS", "prompt", "read")}
+    )
+    module.__dict__.update(changed)
+    return module
+
+
+def guesses(text: str) -> Judgement:
+    return Judgement("asking@1", FrozenMap(dict.fromkeys(asking().DIMENSIONS, 1)), "")
+
+
+def tells(scenario: Scenario, trajectory: Trajectory) -> tuple[Message, ...]:
+    return (Message("user", f"{dict(scenario.hidden)} {scenario.values}"),)
+
+
+class Wanders:
+    """Asks something else every time."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, scenario: Scenario, trajectory: Trajectory) -> tuple[Message, ...]:
+        self.count += 1
+        return (Message("user", f"episode {self.count}"),)
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"read": guesses}, "makes scores of the reply ''"),
+        ({"read": json.loads}, "raised JSONDecodeError on the reply ''"),
+        ({"prompt": tells}, "shows the hidden"),
+        ({"prompt": Wanders()}, "asks differently a second time"),
+        ({"prompt": lambda scenario, trajectory: trajectory.messages[9]}, "raised IndexError on an episode"),
+        ({"PROMPTS": None}, "names no PROMPTS"),
+    ],
+)
+def test_a_planted_fault_of_a_judge_with_a_model_is_found(changed: dict[str, object], complaint: str) -> None:
+    with pytest.raises(JudgeFault, match=complaint):
+        judges.check_plugin(asking(**changed))
 
 
 def test_secrets_are_what_was_neither_shown_nor_said() -> None:

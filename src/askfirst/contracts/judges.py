@@ -11,7 +11,7 @@ from askfirst.cases import play
 from askfirst.contracts.policies import policies
 from askfirst.errors import JudgeFault
 from askfirst.judgement import Judgement
-from askfirst.judging import Judge
+from askfirst.judging import RAISED, Judge, require_sound
 from askfirst.replies import PAYLOADS, SLOT_NAMES, SLOTS
 from askfirst.rollout import MAX_TURNS, Scorer, action_of
 from askfirst.store import generator
@@ -37,6 +37,50 @@ _TEXTS = (
 )
 _SHOWN = frozenset({"problem"})  # of what `clarify` hides: the opening tells all of it
 _ROLES = ("assistant", "user", "system", "tool", "")
+
+
+def needs_model(name: str) -> bool:
+    """Whether a judge puts its question to a model."""
+    return not hasattr(plugins.load("judges", name), "judge")
+
+
+def check_plugin(module: ModuleType) -> None:
+    """The contract of a judge plugin, whatever model may speak for it."""
+    if hasattr(module, "judge"):
+        check(Judge(module))
+    else:
+        reads_only_what_was_asked_for(module)
+        shows_no_secrets(module)
+
+
+def reads_only_what_was_asked_for(module: ModuleType) -> None:
+    """Garbage is unparsable and never a number, a right reply is read, and nothing raises."""
+    name = plugins.name_of(module)
+    if not isinstance(getattr(module, "PROMPTS", None), Mapping):
+        raise JudgeFault(f"judge {name!r} names no PROMPTS, so that no record can hold their hash")
+    for text in _TEXTS:
+        try:
+            found = require_sound(module.read(text), module.DIMENSIONS, name)
+        except RAISED as error:
+            raise JudgeFault(f"judge {name!r} raised {type(error).__name__} on the reply {text[:40]!a}") from error
+        if not found.unparsable:
+            raise JudgeFault(f"judge {name!r} makes scores of the reply {text[:40]!a}")
+
+
+def shows_no_secrets(module: ModuleType) -> None:
+    """Whatever stands in an episode, its prompt holds nothing hidden that was neither shown nor said, and is the same
+    again."""
+    name, seen, fixed = plugins.name_of(module), episodes(), "\n".join(module.PROMPTS.values()).lower()
+    for rollout in (*seen, *_fuzzed(seen, name)):
+        try:
+            one, other = (module.prompt(rollout.scenario, rollout.trajectory) for _ in range(2))
+        except RAISED as error:
+            raise JudgeFault(f"judge {name!r} raised {type(error).__name__} on an episode: {error}") from error
+        if one != other:
+            raise JudgeFault(f"judge {name!r} asks differently a second time")
+        shown = "\n".join(message.content for message in one or ()).lower()
+        if said := next((text for text in secrets(rollout) if text in shown and text not in fixed), ""):
+            raise JudgeFault(f"judge {name!r} shows the hidden {said!r}", where=f"scenario {rollout.scenario.id}")
 
 
 def check(judge: Judge) -> None:

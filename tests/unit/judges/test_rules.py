@@ -20,11 +20,11 @@ REFUSED = Reply("sorry, i can't do that", "out_of_scope", {"reason": "not possib
 @pytest.mark.parametrize(
     ("intent", "reply", "flagged", "says"),
     [
-        ("clarify", ACTED, rules.ASKING, "ask about it before acting"),
+        ("clarify", REFUSED, rules.ASKING, "ask about it before acting"),
         ("action", ASKED, rules.ASKING, "act without a question"),
         ("confirm_destructive", ACTED, rules.ASKING, "ask for a yes first"),
         ("out_of_scope", ACTED, rules.CLAIMS, "out of scope"),
-        ("action", REFUSED, rules.TOOLS, "not what the request calls for"),
+        ("action", REFUSED, rules.CLAIMS, "not what the request calls for"),
         ("action", "okay", rules.TOOLS, "not exactly one call"),
     ],
 )
@@ -34,6 +34,21 @@ def test_a_reply_of_another_kind_is_told_by_what_was_wanted(intent: str, reply: 
     found = rules.judge(where, trajectory, slots.score(where, trajectory, FrozenMap()))
     assert found.flagged == (flagged,)
     assert says in found.feedback
+
+
+def test_what_acts_in_place_of_a_question_makes_something_up_too() -> None:
+    where = scenario("send it", Truth("clarify"))
+    trajectory = replied(where, ACTED)
+    found = rules.judge(where, trajectory, slots.score(where, trajectory, FrozenMap()))
+    assert found.flagged == (rules.CLAIMS, rules.ASKING)
+
+
+@pytest.mark.parametrize("code", ["unparsable", "unheard-of"])
+def test_where_something_was_open_and_nothing_asked_that_is_told_too(code: str) -> None:
+    score = Score(0.0, FrozenMap({"pass": 0.0}), False, (code,), "theirs@1")
+    where = scenario("send it", Truth("clarify"))
+    assert rules.ASKING in rules.judge(where, replied(where, "okay"), score).flagged
+    assert rules.ASKING not in rules.judge(where, replied(where, ASKED), score).flagged
 
 
 def test_what_passes_is_neither_flagged_nor_spoken_of() -> None:

@@ -16,7 +16,7 @@ from askfirst.runfolder import VariantFolder
 from askfirst.store import read_as, read_lines
 from askfirst.values import EvalRecord, FrozenMap
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "e2e.toml"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "e2e.toml"
 
 
 def said(one: int, other: int, feedback: str = "") -> Judgement:

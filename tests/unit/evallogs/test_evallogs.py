@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -158,33 +160,46 @@ def test_an_empty_log_says_nothing() -> None:
 # ---- with inspect_ai itself: it takes seconds to import
 
 
-def inspect_log(folder: Path, wrong: set[str], ids: list[str], epochs: int = 1) -> Path:
-    """A log that inspect_ai wrote."""
-    inspect_ai = pytest.importorskip("inspect_ai")
-    from inspect_ai.dataset import Sample as Asked
-    from inspect_ai.model import ModelOutput
-    from inspect_ai.scorer import includes, match
-    from inspect_ai.solver import solver
+MAKE = """
+import sys
+import inspect_ai
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import includes, match
+from inspect_ai.solver import solver
 
-    @solver
-    def says() -> Any:
-        async def solve(state: Any, generate: Any) -> Any:
-            state.output = ModelOutput.from_content("mockllm/model", "no" if state.sample_id in wrong else "yes")
-            return state
+folder, epochs, wrong, *ids = sys.argv[1:]
 
-        return solve
 
-    asked = [Asked(id=each, input=f"question {each}", target="yes") for each in ids]
-    task = inspect_ai.Task(dataset=asked, solver=says(), scorer=[match(), includes()], epochs=epochs, name="toy")
-    [made] = inspect_ai.eval(task, model="mockllm/model", log_dir=str(folder), log_format="eval", display="none")
-    return Path(made.location.removeprefix("file://"))
+@solver
+def says():
+    async def solve(state, generate):
+        said = "no" if state.sample_id in wrong.split() else "yes"
+        state.output = ModelOutput.from_content("mockllm/model", said)
+        return state
+
+    return solve
+
+
+asked = [Sample(id=each, input=f"question {each}", target="yes") for each in ids]
+task = inspect_ai.Task(dataset=asked, solver=says(), scorer=[match(), includes()], epochs=int(epochs), name="toy")
+inspect_ai.eval(task, model="mockllm/model", log_dir=folder, log_format="eval", display="none")
+"""
+
+
+def inspect_log(folder: Path, wrong: list[str], ids: list[str], epochs: int = 1) -> Path:
+    """A log that inspect_ai wrote, in a process of its own: it leaves streams open."""
+    pytest.importorskip("inspect_ai")
+    subprocess.run([sys.executable, "-c", MAKE, str(folder), str(epochs), " ".join(wrong), *ids], check=True)
+    [made] = folder.glob("*.eval")
+    return made
 
 
 @pytest.mark.thorough
 def test_logs_of_inspect_are_read_joined_and_judged(tmp_path: Path) -> None:
     ids = [f"s{i:02d}" for i in range(30)]
-    first = read_inspect(inspect_log(tmp_path / "a", set(ids[:20]), ids))
-    second = read_inspect(inspect_log(tmp_path / "b", set(ids[:4]), [*ids[1:], "t1"]))
+    first = read_inspect(inspect_log(tmp_path / "a", ids[:20], ids))
+    second = read_inspect(inspect_log(tmp_path / "b", ids[:4], [*ids[1:], "t1"]))
     assert (first.task, first.model, first.status) == ("toy", "mockllm/model", "success")
     found = compare_logs(first, second, chosen_score([first, second], "match"), None, 0.05)
     assert (found.change.n, found.change.wins, found.change.losses) == (29, 16, 0)
@@ -194,7 +209,7 @@ def test_logs_of_inspect_are_read_joined_and_judged(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_epochs_of_inspect_join_by_id_and_epoch(tmp_path: Path) -> None:
-    one = read_inspect(inspect_log(tmp_path / "a", set(), ["s0", "s1"], epochs=2))
+    one = read_inspect(inspect_log(tmp_path / "a", [], ["s0", "s1"], epochs=2))
     assert [sample.key for sample in one.samples] == [("s0", 1), ("s1", 1), ("s0", 2), ("s1", 2)]
     assert join(one, one, "includes").epochs == 2
 

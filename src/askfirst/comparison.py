@@ -15,7 +15,7 @@ from askfirst.reading import require_run
 from askfirst.runfolder import RunFolder
 from askfirst.selection import Selected
 from askfirst.store import plain, read_as
-from askfirst.values import EvalRecord
+from askfirst.values import EvalRecord, Interval
 
 # What two plans must have in common for their verdicts to be of the same thing, by split.
 SHARED = ("env.name", "evaluation.clear_fraction", "decision.alpha", "decision.metric", "decision.target", "ship")
@@ -114,7 +114,18 @@ def _record(run: RunFolder, split: str) -> EvalRecord:
 
 def _compared(metric: str, plan: Plan, records: tuple[EvalRecord, EvalRecord], alpha: float, run: str) -> Compared:
     pairs, margin = compare(metric, *records, alpha=alpha), plan.ship[metric].margin
-    change = pairs.difference
+    holds, words = conclusion(pairs.difference, margin)
+    reason = (
+        f"{metric} {pairs.before.estimate:.0%} → {pairs.after.estimate:.0%}, {points(pairs.difference)} (Tango) on "
+        f"{pairs.n} items: {pairs.wins} better, {pairs.losses} worse, {pairs.ties} same · McNemar p = {pairs.p:.2g}: "
+        f"{words}"
+    )
+    return Compared(run, metric, margin, holds, pairs, reason)
+
+
+def conclusion(change: Interval, margin: float | None) -> tuple[bool, str]:
+    """Whether a rule holds by the interval of a change, and in words: that more pass or, with a margin, that no fewer
+    do beyond it."""
     holds = change.lower > (0.0 if margin is None else -margin)
     words: dict[tuple[bool, bool], str] = {
         (True, True): "more pass",
@@ -122,12 +133,12 @@ def _compared(metric: str, plan: Plan, records: tuple[EvalRecord, EvalRecord], a
         (False, True): f"no regression beyond {(margin or 0.0) * 100:g} points",
         (False, False): f"regression not excluded beyond {(margin or 0.0) * 100:g} points",
     }
-    reason = (
-        f"{metric} {pairs.before.estimate:.0%} → {pairs.after.estimate:.0%}, {change.estimate * 100:+.1f} points "
-        f"[{change.lower * 100:+.1f}, {change.upper * 100:+.1f}] (Tango) on {pairs.n} items: {pairs.wins} better, "
-        f"{pairs.losses} worse, {pairs.ties} same · McNemar p = {pairs.p:.2g}: {words[margin is None, holds]}"
-    )
-    return Compared(run, metric, margin, holds, pairs, reason)
+    return holds, words[margin is None, holds]
+
+
+def points(change: Interval) -> str:
+    """A change of a share and its interval, in points."""
+    return f"{change.estimate * 100:+.1f} points [{change.lower * 100:+.1f}, {change.upper * 100:+.1f}]"
 
 
 def record(found: Comparison) -> dict[str, Any]:

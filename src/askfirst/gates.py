@@ -10,20 +10,22 @@ from types import ModuleType
 
 import numpy as np
 
-from askfirst import plugins
-from askfirst.audit import audit
+from askfirst import judging, plugins
+from askfirst.audit import audit as contamination_audit
 from askfirst.batches import draw_scenarios, drawable, make_row
+from askfirst.contracts.judges import check_plugin
 from askfirst.contracts.policies import best_habit, earnings
 from askfirst.contracts.reported import Reward, modules, selectable
 from askfirst.contracts.rewards import self_test
 from askfirst.contracts.selftest import SelfTestReport
 from askfirst.decide import POWER_WANTED, power, sealed_counts
-from askfirst.errors import GateFailed
+from askfirst.errors import GateFailed, InputError
+from askfirst.judging.audit import audit
 from askfirst.metrics import share
-from askfirst.plan import Plan, resolved
+from askfirst.plan import Plan, judges_of, resolved
 from askfirst.policy import Policy, StepSettings, UpdateResult
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
-from askfirst.sections import KlSection
+from askfirst.sections import JudgeModel, JudgeSection, KlSection
 from askfirst.stats import clopper_pearson, tango
 from askfirst.steps import Method, Objective
 from askfirst.store import content_hash
@@ -67,7 +69,7 @@ def contamination(env: ModuleType, plan: Plan, dev: Sequence[Scenario]) -> GateR
     widest = {own.curriculum.mode: own.curriculum for own in resolved(plan).values()}
     own = plan.model_copy(update={"curriculum": widest.get("informative", plan.curriculum)})
     train = [s for seed in plan.matrix.seeds for step in range(steps) for s in drawable(env, own, seed, step)]
-    found = audit(train, dev)
+    found = contamination_audit(train, dev)
     words = f"none of {found.items} dev items in {found.train} training draws"
     if found.unauditable:
         words += f" ({found.unauditable} too short to compare by tokens)"
@@ -79,6 +81,29 @@ def contamination(env: ModuleType, plan: Plan, dev: Sequence[Scenario]) -> GateR
         first = found.blocking[0]
         words = f"{len(found.blocking)} overlaps, first: {first.method} {first.detail!r} of {first.item}"
     return _result("contamination", not found.blocking, len(found.blocking), 0, words)
+
+
+def judges(plan: Plan) -> list[GateResult]:
+    """The plan's judges keep their contract and the bounds of their audit; nothing for a plan without one."""
+    if plan.judge is None:
+        return []
+    named = zip(("judge", "held-out judge"), judges_of(plan), strict=False)
+    return [_audited(name, plan.judge, own) for name, own in named]
+
+
+def _audited(name: str, bounds: JudgeSection, own: JudgeModel) -> GateResult:
+    check_plugin(plugins.load("judges", own.name))
+    try:
+        found = audit(judging.opened(own, None))
+    except InputError as error:
+        return GateResult(name, GateStatus.UNVERIFIED, "", bounds.min_agreement, error.message)
+    faults = found.faults(bounds.min_agreement, bounds.max_fooled)
+    lowest, fooled = found.lowest, found.fooled
+    reason = "; ".join(faults) or (
+        f"agrees with labels in at least {lowest.bound.lower:.0%} ({lowest.name}), "
+        f"fooled by {fooled.count} of {fooled.n} attacks"
+    )
+    return _result(name, not faults, round(lowest.bound.lower, 4), bounds.min_agreement, reason)
 
 
 def habits(env: ModuleType, plan: Plan) -> GateResult:

@@ -19,7 +19,7 @@ from askfirst.evaluate import Label, evaluate, find_secret, openings, split_scen
 from askfirst.events import Event
 from askfirst.metrics import DevMetrics, summary
 from askfirst.monitors import set_by_plan
-from askfirst.plan import lock, one_line, plan_hash, resolved
+from askfirst.plan import judges_of, lock, one_line, plan_hash, resolved
 from askfirst.policy import Policy, Sampling
 from askfirst.preflight import preflight
 from askfirst.rollout import Stage
@@ -102,6 +102,8 @@ def locked(job: Run) -> dict[str, Any]:
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]
     named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
     named += [("rewards", plugins.name_of(module)) for module, _ in modules(rewards_of(plan))]
+    named += [("judges", judge.name) for judge in judges_of(plan)]
+    named += [("backends", judge.backend) for judge in judges_of(plan) if judge.model]
     loaded = {f"{kind}/{name}": plugins.load(kind, name) for kind, name in named}
     return lock(plan, sources(loaded), job.overrides)
 
@@ -162,7 +164,7 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     test, reports = gates.reward_self_test(rewards_of(plan))
     write_reports(job.folder, reports)
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
-    results.append(gates.false_positives(plan, dev))
+    results += [gates.false_positives(plan, dev), *gates.judges(plan)]
     if test.status is GateStatus.PASSED:
         results.append(gates.habits(job.env, plan))
     policy = open_policy(plan, plan.matrix.seeds[0], job.share)
@@ -178,8 +180,9 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
         )
     )
     gates.check(results)
-    record = evaluate(job.stage, policy, scorer(plan), dev, Label(plan.model.name, "base", "dev"))
-    record = probed(job.stage, record, dev, scorer(plan))
+    own = scorer(plan, job.folder.base_evaluation("dev").parent)
+    record = evaluate(job.stage, policy, own, dev, Label(plan.model.name, "base", "dev"))
+    record = probed(job.stage, record, dev, own)
     write_json(job.folder.base_evaluation("dev"), record)
     job.listen(Event("evaluated", "base", values=FrozenMap({"step": 0, **summary(record)})))
 

@@ -28,6 +28,8 @@ from askfirst.sections import (
     EnvSection,
     EvaluationSection,
     GateSection,
+    JudgeModel,
+    JudgeSection,
     MatrixSection,
     ModelSection,
     RewardSection,
@@ -50,6 +52,7 @@ class Setup(Section):
     model: ModelSection
     env: EnvSection
     reward: RewardSection
+    judge: JudgeSection | None = None
     warmstart: WarmstartSection | None = None
     train: TrainSection
     curriculum: CurriculumSection = CurriculumSection()
@@ -98,6 +101,13 @@ def clear_scenarios(plan: Plan) -> int:
     if not fitting:
         raise ValueError(f"no whole number of {total} scenarios lies between {low:.0%} and {high:.0%}")
     return min(fitting, key=lambda k: abs(k - (low + high) / 2 * total))
+
+
+def judges_of(plan: Plan) -> tuple[JudgeModel, ...]:
+    """The judges that a plan names, the held-out one last."""
+    if plan.judge is None:
+        return ()
+    return (plan.judge, plan.judge.held_out) if plan.judge.held_out else (plan.judge,)
 
 
 def one_line(plan: Plan) -> str:

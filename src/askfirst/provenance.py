@@ -14,7 +14,7 @@ from askfirst import __version__, ledger, plugins
 from askfirst.canary import canary
 from askfirst.contracts.reported import modules, rewards_of
 from askfirst.deviation import differing
-from askfirst.plan import Plan, resolved
+from askfirst.plan import Plan, judges_of, resolved
 from askfirst.policy import ModelSpec
 from askfirst.runfolder import RunFolder
 from askfirst.store import content_hash, plain, read_json, write_json
@@ -44,6 +44,10 @@ def record(run: RunFolder, plan: Plan, dev: Sequence[Scenario]) -> None:
 def collect(plan: Plan, dev: Sequence[Scenario]) -> dict[str, Any]:
     """Everything that a run depends on and its plan does not hold. What cannot be known is None."""
     env = plugins.environment(plan.env.name, plan.env.data)
+    judges = judges_of(plan)
+    models = [(judge.backend, judge.model) for judge in judges if judge.model]
+    models += [(plan.model.backend, name) for name in model_names(plan)]
+    used = [*(module for module, _ in modules(rewards_of(plan))), *(plugins.load("judges", j.name) for j in judges)]
     return {
         "version": 1,
         "askfirst": __version__,
@@ -52,10 +56,10 @@ def collect(plan: Plan, dev: Sequence[Scenario]) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "packages": {name: _installed(name) for name in PACKAGES},
-        "models": {name: _model(plan.model.backend, name) for name in model_names(plan)},
+        "models": {name: _model(backend, name) for backend, name in models},
         "system_prompt_sha256": content_hash(env.system_prompt(plan.env.system_prompt)),
         "dev_sha256": content_hash(list(dev)),
-        "prompts": prompts([env, *(module for module, _ in modules(rewards_of(plan)))]),
+        "prompts": prompts([env, *used]),
         "sealed": {"commitment": plan.env.sealed, "canary": canary(plan.env.sealed)},
     }
 

@@ -72,7 +72,7 @@ def _evaluate(job: Run, chosen: Selected, secret: str, paths: tuple[Path, Path])
         for task in tasks:
             work(task, job.listen, lambda: False)
     record_predictions(opening, said)
-    judge = scorer(plan.model_copy(update={"reward": judge_of(job.plan, chosen.arm)}))
+    judge = scorer(plan.model_copy(update={"reward": judge_of(job.plan, chosen.arm)}), paths[1].parent)
     labels = Label(plan.model.name, "base", "sealed"), Label(plan.model.name, name, "sealed", chosen.step)
     base, treated = (grade(job.stage, judge, opening, *each) for each in zip(said, labels, strict=True))
     compare(job, opening, said, labels)

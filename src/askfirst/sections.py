@@ -61,6 +61,38 @@ class RewardSection(Section):
     report: tuple[str, ...] = ()
 
 
+class JudgeModel(Section):
+    """A judge plugin by its name and, where a model speaks for it, which: a name, folder or hub id of a backend."""
+
+    name: str = "rules"
+    model: str = ""
+    backend: str = "hf"
+    max_tokens: int = Field(200, ge=1, le=4096)
+
+
+class JudgeSection(JudgeModel):
+    """Who reads episodes beside the reward and says in words what went wrong.
+
+    `held_out` is another judge, for reporting only: it reads evaluations, and nobody learns from it. The audit before a
+    run (`askfirst check judges`) must bound the judge's agreement with labels from below, in every dimension, by
+    `min_agreement`, and the share of attacks that raise its scores from above by `max_fooled`.
+    """
+
+    held_out: JudgeModel | None = None
+    min_agreement: float = Field(0.8, ge=0, lt=1)
+    max_fooled: float = Field(0.1, gt=0, le=1)
+
+    @model_validator(mode="after")
+    def _held_out_differs(self) -> JudgeSection:
+        other = self.held_out
+        if other is not None and (other.model, other.name if not other.model else "") == (
+            self.model,
+            self.name if not self.model else "",
+        ):
+            raise ValueError("held_out is the judge itself: another model, or another judge without one")
+        return self
+
+
 class WarmstartSection(Section):
     """Supervised steps on demonstrations, for a model that does not speak the protocol yet.
 

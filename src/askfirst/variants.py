@@ -161,9 +161,9 @@ def open_policy(plan: Plan, seed: int, threads: int = 0) -> Policy:
     return policy
 
 
-def scorer(plan: Plan) -> Scorer:
-    """The plan's reward, with those that judge evaluations beside it."""
-    return scorer_of(plan)
+def scorer(plan: Plan, folder: Path | None = None) -> Scorer:
+    """The plan's reward, with those that judge evaluations beside it; the words of models that judge are kept there."""
+    return scorer_of(plan, folder)
 
 
 def start_name(plan: Plan, own: Plan, seed: int) -> str:

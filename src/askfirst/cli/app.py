@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from askfirst.cli.importing import imports
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -21,6 +23,7 @@ exports = typer.Typer(no_args_is_help=True, help="Write environments and rewards
 app.add_typer(exports, name="export")
 news = typer.Typer(no_args_is_help=True, help="Write a file to begin with.")
 app.add_typer(news, name="new")
+app.add_typer(imports, name="import")
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan in TOML or JSON.")]
 Set = Annotated[
@@ -150,7 +153,7 @@ def evaluate(
 
 @app.command()
 def check(
-    kind: Annotated[str | None, typer.Argument(help="envs, rewards, advantages or losses.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="envs, rewards, advantages, losses or judges.")] = None,
     name: Annotated[str | None, typer.Argument(help="One plugin; all of the kind when left out.")] = None,
     attacks: Annotated[
         list[Path] | None, typer.Option(help="File of further attacks for rewards, as `redteam` writes them.")
@@ -158,12 +161,13 @@ def check(
     pairs: Annotated[
         list[Path] | None, typer.Option(help="File of preference pairs: rewards must not prefer the rejected reply.")
     ] = None,
+    model: Annotated[str, typer.Option(metavar="[BACKEND=]NAME", help="The model that speaks for a judge.")] = "",
     as_json: Json = False,
 ) -> None:
     """Hold plugins against their contract and rewards against their attacks. Exit 1 when one does not hold."""
     from askfirst.cli import checking
 
-    checking.check(kind, name, checking.Files(tuple(attacks or ()), tuple(pairs or ())), as_json=as_json)
+    checking.check(kind, name, checking.Files(tuple(attacks or ()), tuple(pairs or ()), model), as_json=as_json)
 
 
 @app.command()

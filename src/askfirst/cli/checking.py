@@ -13,17 +13,18 @@ from rich.progress import Progress
 
 from askfirst import mutation, plugins, redteam
 from askfirst.cases import Case, read_cases, write_cases
-from askfirst.cli import pairing, scoring
+from askfirst.cli import judging, pairing, scoring
 from askfirst.contracts import advantages, envs, losses
 from askfirst.contracts.laws import Tried
 from askfirst.contracts.selftest import SelfTestReport, write_record
 from askfirst.errors import AskfirstError, GateFailed, InputError
+from askfirst.judging.audit import Audit
 from askfirst.redteam import episodes
 from askfirst.replies import SAID
 from askfirst.store import plain
 from askfirst.values import GateResult, GateStatus
 
-CHECKED = ("envs", "rewards", "advantages", "losses")
+CHECKED = ("envs", "rewards", "advantages", "losses", "judges")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,13 @@ class Files:
 
     attacks: tuple[Path, ...] = ()
     pairs: tuple[Path, ...] = ()
+    model: str = ""  # that speaks for a judge
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What became of one plugin; of a reward also its self-test, the laws, the files of pairs as it sees them, and
-    the ladder of policies."""
+    the ladder of policies; of a judge its audit."""
 
     kind: str
     name: str
@@ -47,12 +49,15 @@ class Result:
     laws: tuple[Tried, ...] = ()
     pairs: tuple[pairing.PairsOf, ...] = ()
     ladder: str = ""
+    audit: Audit | None = None
 
     def record(self) -> dict[str, Any]:
         """As JSON types."""
         found: dict[str, Any] = {"kind": self.kind, "name": self.name, "holds": self.holds, "words": self.words}
         if self.report is not None:
             found["report"] = plain(self.report)
+        if self.audit is not None:
+            found["audit"] = judging.record(self.audit)
         if self.laws:
             found["laws"] = [scoring.law_record(each) for each in self.laws]
         if self.ladder:
@@ -66,6 +71,8 @@ class Result:
         yield f"{'✓' if self.holds else '✗'} {self.kind}/{self.name}: {self.words}"
         if self.report is not None:
             yield from scoring.rates(self.report)
+        if self.audit is not None:
+            yield from judging.lines(self.audit)
         if self.ladder:
             yield f"    ladder           {self.ladder}"
         yield from scoring.exceptions(self.laws)
@@ -76,12 +83,14 @@ def check(kind: str | None, name: str | None, files: Files, *, as_json: bool) ->
     """Check one plugin, one kind, or everything; exit 1 when one does not hold."""
     if kind is not None and kind not in CHECKED:
         raise InputError(f"no contract is checked here for {kind!r}", hint=f"choose one of: {', '.join(CHECKED)}")
+    if files.model and kind != "judges":
+        raise InputError(f"a model speaks for judges, not for {kind or 'everything'}")
     if (files.attacks or files.pairs) and kind not in {None, "rewards"}:
         raise InputError(f"attacks and pairs are for rewards, not for {kind}")
     more = tuple(case for path in files.attacks for case in _attacks(path))
     pairs = pairing.read(files.pairs)
     results = [
-        _reward(plugin, more, pairs) if each == "rewards" else _plugin(each, plugin)
+        _reward(plugin, more, pairs) if each == "rewards" else _plugin(each, plugin, files.model)
         for each in ([kind] if kind else CHECKED)
         for plugin in ([name] if name else plugins.names(each))
     ]
@@ -102,7 +111,10 @@ def _attacks(path: Path) -> tuple[Case, ...]:
     return found
 
 
-def _plugin(kind: str, name: str) -> Result:
+def _plugin(kind: str, name: str, model: str) -> Result:
+    if kind == "judges":
+        holds, words, audit = judging.check(name, model)
+        return Result(kind, name, holds, words, audit=audit)
     module = plugins.load(kind, name)
     try:
         match kind:

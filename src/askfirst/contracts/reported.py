@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from askfirst import plugins
+from askfirst import judging, plugins
 from askfirst.contracts.rewards import cases
 from askfirst.contracts.selftest import SelfTestReport, corpus_hash, parts, scorer_hash
 from askfirst.errors import GateFailed, PlanError
@@ -48,10 +49,13 @@ def beside(plan: Plan) -> list[str]:
     return [name for name in dict.fromkeys([oracle_of(plan), *plan.reward.report]) if name]
 
 
-def scorer_of(plan: Plan) -> Scorer:
-    """The plan's reward, with those that judge its evaluations beside it. Raises PluginError."""
+def scorer_of(plan: Plan, folder: Path | None = None) -> Scorer:
+    """The plan's reward, with those that judge its evaluations beside it, and the plan's judges. What the models of
+    judges say is kept in a folder. Raises PluginError."""
     others = FrozenMap({name: Scorer.named(name) for name in beside(plan)})
-    return replace(Scorer.named(plan.reward.name, plan.reward.params), beside=others)
+    own = Scorer.named(plan.reward.name, plan.reward.params)
+    judge, held_out = judging.of_plan(plan.judge, folder)
+    return replace(own, beside=others, judge=judge, held_out=held_out)
 
 
 def is_control(name: str) -> bool:

@@ -1,4 +1,5 @@
-"""The measures of an environment's own, as tables: evaluations side by side, and each of them by its parts."""
+"""The measures of an environment's own, as tables: evaluations side by side, and each of them by its parts; and what
+judges say."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ ABSENT = "–"
 
 def tables(run: RunFolder, variants: Sequence[str]) -> list[dict[str, Any]]:
     """Tables with `title`, `columns` and `rows`; none where no evaluation of the run has measures."""
-    found = {title: read_as(EvalRecord, path) for title, path in _records(run, variants) if path.is_file()}
+    found = _read(run, variants)
     measured = {title: record.measures for title, record in found.items() if record.measures}
     if not measured:
         return []
@@ -25,6 +26,35 @@ def tables(run: RunFolder, variants: Sequence[str]) -> list[dict[str, Any]]:
         for title, measures in measured.items()
     ]
     return [_table("all evaluations", whole), *parts]
+
+
+def judges(run: RunFolder, variants: Sequence[str]) -> list[dict[str, Any]]:
+    """Such a table a judge: what it says of each evaluation, beside what the oracle passes of the same episodes."""
+    found = _read(run, variants)
+    names = dict.fromkeys(each.judge for record in found.values() for each in record.judged)
+    return [_judge(name, found) for name in names]
+
+
+def _judge(name: str, found: Mapping[str, EvalRecord]) -> dict[str, Any]:
+    own = {title: each for title, record in found.items() for each in record.judged if each.judge == name}
+    dimensions = dict.fromkeys(dimension for each in own.values() for dimension in each.scores)
+    rows: dict[str, list[str]] = {
+        "mean": [_share(each.mean) for each in own.values()],
+        "oracle passes": [_share(each.oracle) for each in own.values()],
+        "gap to the oracle": [_share(each.gap, "+.2f") for each in own.values()],
+        **{each: [_share(judged.scores.get(each)) for judged in own.values()] for each in dimensions},
+        "unparsable": [f"{each.unparsable} of {each.episodes}" for each in own.values()],
+    }
+    listed = [{"name": row.replace("_", " "), "cells": cells} for row, cells in rows.items()]
+    return {"title": name, "columns": [*own], "rows": listed}
+
+
+def _share(value: float | None, form: str = ".2f") -> str:
+    return ABSENT if value is None else format(value, form)
+
+
+def _read(run: RunFolder, variants: Sequence[str]) -> dict[str, EvalRecord]:
+    return {title: read_as(EvalRecord, path) for title, path in _records(run, variants) if path.is_file()}
 
 
 def _records(run: RunFolder, variants: Sequence[str]) -> Iterator[tuple[str, Path]]:

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from askfirst import ledger, reading
 from askfirst.report.browser import browser
 from askfirst.report.figures import Figure, training
-from askfirst.report.measuring import tables
+from askfirst.report.measuring import judges, tables
 from askfirst.report.outcomes import outcomes
 from askfirst.report.picture import intervals, sentence
 from askfirst.report.static import svg
@@ -84,6 +84,7 @@ def contents(run: RunFolder) -> dict[str, Any]:
         "variants": variants,
         "reading": reading.summary(run),
         "measures": tables(run, [v["name"] for v in variants]),
+        "judges": judges(run, [v["name"] for v in variants]),
         "outcomes": changed,
         "figures": _figures(plan, variants) + (changed.figures if changed else []),
         "rollouts": browser(run),

@@ -189,7 +189,7 @@ def micro_run(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scen
 
 def _made_up_step(policy: Policy, plan: Plan, batch: Batch) -> tuple[list[Row], UpdateResult]:
     """An update at learning rate 0 whose advantages are ±1 in turn."""
-    method = Method.of(plan.train.model_copy(update={"kl": KlSection()}))
+    method = Method.of(plan.train.model_copy(update={"kl": KlSection()}), plan.teacher)
     every = [rollout for group in batch.groups for rollout in group.rollouts]
     rows = [make_row(rollout, 1.0 - 2.0 * (i % 2)) for i, rollout in enumerate(every)]
     objective = Objective(method, rows, [1.0 / len(rows)] * len(rows), True)

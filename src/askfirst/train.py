@@ -78,7 +78,7 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
         require_start(job.plan, job.stage, job.folder, policy, job.dev)
         keep_config(job)
         start, seen = resume(job, policy)
-        method = Method.of(job.plan.train)
+        method = Method.of(job.plan.train, job.plan.teacher)
         total, every = job.plan.train.steps, job.plan.evaluation.every
         lines = list(read_lines(job.folder.metrics))
         faults = sum(line["faults"] for line in lines)
@@ -292,7 +292,7 @@ def _step_values(record: StepRecord, total: int) -> FrozenMap:
             "ask_when_clear": strata["all_clear"]["ask_rate"] if "all_clear" in strata else None,
             "informative_fraction": record.informative_fraction,
             "kl_nats": record.learning.kl_nats,
-            "tokens": record.cost.sampled_tokens + record.cost.trained_tokens,
+            "tokens": record.cost.sampled_tokens + record.cost.trained_tokens + record.cost.teacher_tokens,
             "seconds": record.cost.seconds,
         }
     )

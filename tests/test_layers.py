@@ -14,7 +14,8 @@ SRC = Path(__file__).parents[1] / "src"
 LEVELS: dict[str, float] = {
     "__init__": 0,
     "errors": 0,
-    "values": 0,
+    "judgement": 0,
+    "values": 0.5,
     "store": 1,
     "plugins": 1,
     "policy": 1,
@@ -48,6 +49,8 @@ LEVELS: dict[str, float] = {
     "stats": 1.8,
     "paired": 1.9,
     "backends": 2,
+    "judges": 2,
+    "judging": 3.1,
     "inference": 2.5,
     "registered": 3,
     "rollout": 3,
@@ -87,7 +90,7 @@ LEVELS: dict[str, float] = {
     "__main__": 10,
 }
 # Every file here is a plugin (or, with an underscore, a helper of its neighbours): plugins never import each other.
-PLUGIN_FOLDERS = frozenset({"envs", "rewards", "advantages", "losses", "stats", "backends", "trackers"})
+PLUGIN_FOLDERS = frozenset({"envs", "rewards", "advantages", "losses", "stats", "backends", "trackers", "judges"})
 # Rooms that read less than their level allows: a report reads records and never runs anything.
 BELOW: dict[str, float] = {"report": 2}
 

@@ -12,6 +12,7 @@ AskfirstError
 │   └── NothingSelected
 ├── Fault           exit 3   ours, or a plugin's, or the machine's: never the policy's
 │   ├── RewardFault
+│   ├── JudgeFault
 │   ├── EnvironmentFault
 │   ├── BackendFault
 │   └── StorageFault
@@ -88,6 +89,10 @@ class Fault(AskfirstError):
 
 class RewardFault(Fault):
     """A reward raised or returned something outside its declared bounds."""
+
+
+class JudgeFault(Fault):
+    """A judge raised, or returned something that is no judgement."""
 
 
 class EnvironmentFault(Fault):

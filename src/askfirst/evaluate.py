@@ -9,16 +9,27 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from askfirst import ledger
+from askfirst import judging, ledger
 from askfirst.canary import canary
 from askfirst.errors import SplitError
+from askfirst.judgement import Judged, Judgement
 from askfirst.measures import measures, noted
 from askfirst.plan import Plan
 from askfirst.policy import Policy
 from askfirst.rollout import Draw, Scorer, Stage, judged, rollouts, trajectories
 from askfirst.runfolder import RunFolder
 from askfirst.store import as_record, read_json, read_lines, seed_from, write_text
-from askfirst.values import Ask, EvalRecord, FrozenMap, ItemOutcome, Message, Rollout, Scenario, StopReason, Trajectory
+from askfirst.values import (
+    Ask,
+    EvalRecord,
+    FrozenMap,
+    ItemOutcome,
+    Message,
+    Rollout,
+    Scenario,
+    StopReason,
+    Trajectory,
+)
 
 # Failure codes that say the reply was not even of the expected kind.
 WRONG_KIND = frozenset({"no_output", "no_json", "unparsable", "intent_mismatch"})
@@ -55,15 +66,18 @@ def evaluate(
     if label.trials == 1:
         stage = _greedy(stage)
     items: list[ItemOutcome] = []
+    said: list[Judgement] = []
     for start in range(0, len(scenarios), CHUNK):
         batch = rollouts(stage, policy, scorer, scenarios[start : start + CHUNK], Draw(0, 0, label.trials))
         if batch.faults:
             raise batch.faults[0]
-        items += [_outcome(stage.env, rollout, scorer) for group in batch.groups for rollout in group.rollouts]
+        played = [rollout for group in batch.groups for rollout in group.rollouts]
+        items += [_outcome(stage.env, rollout, scorer) for rollout in played]
+        said += [rollout.judgement for rollout in played if rollout.judgement is not None]
         progress(len(items) // label.trials, len(scenarios))
     reward = items and batch.groups[0].rollouts[0].score.reward
     found = EvalRecord(1, label.model, label.checkpoint, label.split, label.step, str(reward), tuple(items))
-    return replace(found, measures=measures(stage.env, items))
+    return replace(found, measures=measures(stage.env, items), judged=_judged(stage.env, said, items))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +130,16 @@ def grade(stage: Stage, scorer: Scorer, opening: Opening, path: Path, label: Lab
         for scenario, p in zip(opening.scenarios, found, strict=True)
     ]
     items = tuple(_outcome(stage.env, rollout, scorer) for rollout in done)
+    said = list(scorer.judge(done)) if scorer.judge else []
     record = EvalRecord(1, label.model, label.checkpoint, label.split, label.step, done[0].score.reward, items)
-    return replace(record, measures=measures(stage.env, items))
+    return replace(record, measures=measures(stage.env, items), judged=_judged(stage.env, said, items))
+
+
+def _judged(env: ModuleType, said: Sequence[Judgement], items: Sequence[ItemOutcome]) -> tuple[Judged, ...]:
+    """What the judge of an evaluation came to; nothing where there was none."""
+    oracle = getattr(env, "ORACLE", "")
+    passes = [bool(item.verdicts[oracle]) for item in items] if oracle in items[0].verdicts else None
+    return (judging.summary(said, passes),) if said else ()
 
 
 def _greedy(stage: Stage) -> Stage:

@@ -101,6 +101,7 @@ def locked(job: Run) -> dict[str, Any]:
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]
     named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
     named += [("rewards", plugins.name_of(module)) for module, _ in modules(rewards_of(plan))]
+    named += [("judges", plan.judge.name)] if plan.judge else []
     loaded = {f"{kind}/{name}": plugins.load(kind, name) for kind, name in named}
     return lock(plan, sources(loaded), job.overrides)
 

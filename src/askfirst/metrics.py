@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from askfirst.errors import InputError, SplitError
+from askfirst.judgement import Judged
 from askfirst.replies import SAID
 from askfirst.values import Ask, EvalRecord, Floats, FrozenMap, Group, ItemOutcome, Rollout
 
@@ -79,7 +80,8 @@ class StepRecord:
     `terms` maps each term of the reward to its mean and to its correlation with the total and with passing.
     `questions` has the mean number of words of a question, None when none was asked, and how many questions have an
     overlap with the request within each part of NEAR_ECHO. `monitors` maps each monitor of a step to its value, None
-    where it had too little to measure; `alarms` those that are out of bounds to their recent mean.
+    where it had too little to measure; `alarms` those that are out of bounds to their recent mean. `judge` is what the
+    plan's judge says of the step's rollouts, None without one.
     """
 
     version: int
@@ -97,6 +99,7 @@ class StepRecord:
     questions: FrozenMap = FrozenMap()
     monitors: FrozenMap = FrozenMap()
     alarms: FrozenMap = FrozenMap()
+    judge: Judged | None = None
 
 
 def informative(group: Group) -> bool:

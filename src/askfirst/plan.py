@@ -27,6 +27,7 @@ from askfirst.sections import (
     EnvSection,
     EvaluationSection,
     GateSection,
+    JudgeSection,
     MatrixSection,
     ModelSection,
     RewardSection,
@@ -50,6 +51,7 @@ class Setup(Section):
     model: ModelSection
     env: EnvSection
     reward: RewardSection
+    judge: JudgeSection | None = None
     warmstart: WarmstartSection | None = None
     train: TrainSection
     teacher: TeacherSection | None = None

@@ -28,6 +28,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "stats": ("interval", "TARGETS"),
     "backends": ("open_policy",),
     "trackers": ("start", "log", "finish"),
+    "judges": ("VERSION", "DIMENSIONS"),
 }
 # What a careless module raises while it is imported; anything else is the machine's and goes up.
 RAISED = (

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
 from askfirst import plugins
 from askfirst.errors import AskfirstError, EnvironmentFault, PluginError, RewardFault
+from askfirst.judgement import Judgement
 from askfirst.policy import Completion, Policy, SampleRequest, Sampling
 from askfirst.store import seed_from
 from askfirst.values import (
@@ -33,6 +34,7 @@ from askfirst.values import (
 )
 
 EMPTY = FrozenMap()
+Reader = Callable[[Sequence[Rollout]], Sequence[Judgement]]  # a judgement of each episode, in their order
 MAX_TURNS = 50  # of an episode of an environment that names no MAX_TURNS
 
 
@@ -40,12 +42,14 @@ MAX_TURNS = 50  # of an episode of an environment that names no MAX_TURNS
 class Scorer:
     """A reward with its parameters, guarded: what comes out is finite, in bounds and adds up.
 
-    `beside` are further rewards, by name, that judge the replies of an evaluation too; nobody trains on them.
+    `beside` are further rewards, by name, that judge the replies of an evaluation too; nobody trains on them. `judge`
+    reads whole episodes and says in words what went wrong.
     """
 
     module: ModuleType
     params: Mapping[str, Any] = EMPTY
     beside: Mapping[str, Scorer] = EMPTY
+    judge: Reader | None = None
 
     @classmethod
     def named(cls, name: str, params: Mapping[str, Any] = EMPTY) -> Scorer:
@@ -62,7 +66,7 @@ class Scorer:
     def at_step(self, step: int) -> Scorer:
         """The reward as its declared schedule has it at a step."""
         schedule = getattr(self.module, "at_step", None)
-        return Scorer(self.module, FrozenMap(schedule(self.params, step))) if schedule else self
+        return replace(self, params=FrozenMap(schedule(self.params, step))) if schedule else self
 
     def score(self, scenario: Scenario, trajectory: Trajectory) -> Score:
         """The score of a trajectory. Raises RewardFault when the reward raises or breaks its bounds."""
@@ -158,7 +162,18 @@ def rollouts(stage: Stage, policy: Policy, scorer: Scorer, scenarios: Sequence[S
                 known[said] = action_of(stage.env, trajectory), scorer.score(scenario, trajectory)
             done.append(Rollout(scenario, index, trajectory, *known[said]))
         groups.append(Group(scenario, tuple(done)))
-    return Batch(tuple(groups), tuple(faults))
+    return Batch(_read(groups, scorer.judge), tuple(faults))
+
+
+def _read(groups: Sequence[Group], judge: Reader | None) -> tuple[Group, ...]:
+    """The groups with what the judge says of each rollout; all are handed over at once, for a model takes them so."""
+    if judge is None:
+        return tuple(groups)
+    said = iter(judge([rollout for group in groups for rollout in group.rollouts]))
+    return tuple(
+        Group(group.scenario, tuple(replace(rollout, judgement=next(said)) for rollout in group.rollouts))
+        for group in groups
+    )
 
 
 def trajectories(

@@ -61,6 +61,12 @@ class RewardSection(Section):
     report: tuple[str, ...] = ()
 
 
+class JudgeSection(Section):
+    """Who reads episodes beside the reward and says in words what went wrong. `name`: a judge plugin."""
+
+    name: str = "rules"
+
+
 class WarmstartSection(Section):
     """Supervised steps on demonstrations, for a model that does not speak the protocol yet.
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from askfirst.batches import draw_scenarios
 from askfirst.canary import require_none
-from askfirst.contracts.reported import scorer_of
+from askfirst.contracts.reported import oracle_of, scorer_of
 from askfirst.curriculum import SEEN, Seen, read_seen
 from askfirst.errors import EnvironmentFault, GateFailed, Interrupted
 from askfirst.evaluate import Label, evaluate
 from askfirst.events import Event, Listener
+from askfirst.judgement import Judged
+from askfirst.judging import summary
 from askfirst.metrics import StepRecord
 from askfirst.plan import Plan, plan_hash
 from askfirst.policy import Policy
@@ -154,7 +156,17 @@ def one_step(job: Job, policy: Policy, method: Method, step: int, seen: Seen) ->
             where=job.name,
             hint="use dtype fp32, or declare train.sampling.tolerance_nats and why",
         )
-    return batch, step_record(step + 1, batch, update, lambda: time.perf_counter() - began)
+    judge = _judged(job, batch)
+    return batch, replace(step_record(step + 1, batch, update, lambda: time.perf_counter() - began), judge=judge)
+
+
+def _judged(job: Job, batch: Batch) -> Judged | None:
+    """What the plan's judge says of a batch, beside what the environment's oracle does; None without a judge."""
+    played = [r for group in batch.groups for r in group.rollouts]
+    said = [r.judgement for r in played if r.judgement is not None]
+    oracle = job.scorer.beside.get(oracle_of(job.plan))
+    passes = [oracle.score(r.scenario, r.trajectory).passed for r in played] if said and oracle else None
+    return summary(said, passes) if said else None
 
 
 def check_faults(job: Job, faults: int, groups: int) -> None:
@@ -261,7 +273,8 @@ def _rollout_line(rollout: Rollout, step: int) -> dict[str, Any]:
     own = [segment for segment in trajectory.segments if segment.sampled]
     spoken = next(i for i, message in enumerate(trajectory.messages) if message.role == "assistant")
     line: dict[str, Any] = plain(
-        {
+        ({} if rollout.judgement is None else {"judgement": rollout.judgement})
+        | {
             "version": 1,
             "step": step,
             "scenario": rollout.scenario.id,

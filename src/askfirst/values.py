@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from askfirst.judgement import Judged, Judgement
+
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-9  # two totals of scores that differ by no more are the same
 # What a statistical statement is about: these very items, new ones like them, new clusters of them (users, templates),
@@ -171,13 +173,15 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """A trajectory with its action (its first question, and where it asks none its last reply) and its score."""
+    """A trajectory with its action (its first question, and where it asks none its last reply), its score and, where
+    the plan names a judge, what that said."""
 
     scenario: Scenario
     index: int
     trajectory: Trajectory
     action: Action
     score: Score
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +301,7 @@ class Probes:
 class EvalRecord:
     """A checkpoint on a split or suite, item by item. `probes` is None where nothing could be probed.
 
-    `measures` are those of the environment's own, none where it has none.
+    `measures` are those of the environment's own, none where it has none. `judged` is what the plan's judges say.
     """
 
     version: int
@@ -309,6 +313,7 @@ class EvalRecord:
     items: tuple[ItemOutcome, ...]
     probes: Probes | None = None
     measures: tuple[Measure, ...] = ()
+    judged: tuple[Judged, ...] = ()
 
 
 class GateStatus(StrEnum):

@@ -17,6 +17,7 @@ EXIT_CODES = {
     "NothingSelected": 1,
     "Fault": 3,
     "RewardFault": 3,
+    "JudgeFault": 3,
     "EnvironmentFault": 3,
     "BackendFault": 3,
     "StorageFault": 3,

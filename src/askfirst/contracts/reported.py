@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
-from askfirst import plugins
+from askfirst import judging, plugins
 from askfirst.contracts.rewards import cases
 from askfirst.contracts.selftest import SelfTestReport, corpus_hash, parts, scorer_hash
 from askfirst.errors import GateFailed, PlanError
@@ -49,9 +49,10 @@ def beside(plan: Plan) -> list[str]:
 
 
 def scorer_of(plan: Plan) -> Scorer:
-    """The plan's reward, with those that judge its evaluations beside it. Raises PluginError."""
+    """The plan's reward, with those that judge its evaluations beside it, and the plan's judge. Raises PluginError."""
     others = FrozenMap({name: Scorer.named(name) for name in beside(plan)})
-    return replace(Scorer.named(plan.reward.name, plan.reward.params), beside=others)
+    own = Scorer.named(plan.reward.name, plan.reward.params)
+    return replace(own, beside=others, **judging.of_plan(plan.judge))
 
 
 def is_control(name: str) -> bool:

@@ -74,6 +74,7 @@ LEVELS: dict[str, float] = {
     "gates": 5,
     "ship": 5,
     "preflight": 5,
+    "teacher_gates": 5.2,
     "starts": 5,
     "warmstart": 5,
     "watch": 5.5,

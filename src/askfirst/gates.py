@@ -32,6 +32,7 @@ from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
 AUDITED_TRAIN = 4000
 HABITS_SEEN = 60  # scenarios
 CHANGING = (0.1, 0.3, 0.6, 1.0)  # shares of items that pass before or after, but not both
+NOTES = 2.0  # times as long as a prompt of its own: an opening with notes, in the estimate of time
 GIB = 2**30
 
 
@@ -247,6 +248,9 @@ def estimate_minutes(micro: MicroRun, plan: Plan, jobs: int = 1) -> float:
     for own in plans:
         train = own.train
         rollout = micro.sample_seconds + micro.update_seconds * train.optimiser.epochs
+        if Method.of(train, own.teacher).teacher is not None:
+            # A forward pass of the policy, and one of the teacher, behind an opening of each rollout's own.
+            rollout += (micro.update_seconds + NOTES * micro.alone_update_seconds) / 3
         evaluated = -(-train.steps // own.evaluation.every) * own.evaluation.dev_items
         work = train.steps * train.scenarios_per_step * train.group_size * rollout
         training += len(plan.matrix.seeds) * (work + evaluated * micro.alone_sample_seconds)

@@ -144,16 +144,15 @@ class TeacherSection(Section):
     """The teacher of self-distillation, for advantages that need one, and what it is shown beside the question.
 
     A rollout's teacher sees a sibling that succeeded (whose total is at least `threshold`; by default one that passes),
-    feedback on the rollout, or both; never the rollout itself. One for which there is nothing is not taught. `place`
-    says whether that stands before or after the request in the last message of the opening, with `closing` behind it.
-    An opening of more than `max_tokens` is not shown.
+    feedback on the rollout (the judge's where the plan has one, else the reward's failures), or both; never the rollout
+    itself. One for which there is nothing is not taught. `place` says whether that stands before or after the request
+    in the last message of the opening, with `closing` behind it. An opening of more than `max_tokens` is not shown.
     """
 
     kind: TeacherKind = "frozen"
     rate: float = Field(0.01, gt=0, le=1)  # of ema and trust_region
     threshold: float | None = None
     context: Literal["sibling_else_feedback", "both", "sibling", "feedback"] = "sibling_else_feedback"
-    feedback: Literal["failures"] = "failures"
     place: Literal["before", "after"] = "after"
     closing: str = "Now reply to the request correctly."
     max_tokens: int = Field(8192, ge=1)

@@ -33,16 +33,12 @@ from askfirst.values import Floats, Group, Row
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The plugins that turn scores into gradients, the settings they take, and the teacher if the credit rule has one.
-
-    `feedback` is what there is to say to the teacher about a rollout.
-    """
+    """The plugins that turn scores into gradients, the settings they take, and the teacher if the rule needs one."""
 
     train: TrainSection
     credit: ModuleType
     loss: ModuleType
     teacher: TeacherSection | None = None
-    feedback: teaching.Feedback = teaching.failures
 
     @classmethod
     def of(cls, train: TrainSection, teacher: TeacherSection | None = None) -> Method:
@@ -55,13 +51,18 @@ class Method:
             )
         return cls(train, credit, plugins.load("losses", train.loss), teacher if taught else None)
 
+    @property
+    def alternatives(self) -> int:
+        """How many alternatives to each token the credit rule looks at."""
+        wanted = ALTERNATIVES in self.credit.NEEDS
+        return self.credit.alternatives(self.train.advantage_params) if wanted else 0
+
     def lesson(self, policy: Policy, groups: Sequence[Group]) -> teaching.Lesson | None:
         """What the teacher makes of the groups; None where the credit rule has no use for one."""
         if self.teacher is None:
             return None
-        wanted = ALTERNATIVES in self.credit.NEEDS
-        count = self.credit.alternatives(self.train.advantage_params) if wanted else 0
-        return teaching.teach(policy, groups, self.teacher, self.feedback, count)
+        notes = teaching.notes_of(groups, self.teacher)
+        return teaching.teach(policy, groups, self.teacher, notes, self.alternatives)
 
     def rows(self, groups: Sequence[Group], lesson: teaching.Lesson | None) -> list[Row]:
         """One row a rollout with its advantages."""

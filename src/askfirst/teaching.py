@@ -6,7 +6,7 @@ are, token for token, so that what user and tools said is seen and the policy's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,11 +21,12 @@ from askfirst.policy import Choosing, Policy, Teacher, Teaching
 from askfirst.sections import TeacherSection
 from askfirst.values import Floats, Group, Message, Rollout, Row, Segment
 
-Feedback = Callable[[Rollout], str]  # what there is to say about a rollout; empty where there is nothing
 
-
-def failures(rollout: Rollout) -> str:
-    """Feedback from the reward itself: the names of what it found wrong."""
+def feedback(rollout: Rollout) -> str:
+    """What there is to say about a rollout: the judge's words where one read it, else the names of what the reward
+    found wrong; empty where that is nothing."""
+    if rollout.judgement is not None:
+        return rollout.judgement.feedback
     return ", ".join(failure.replace("_", " ") for failure in rollout.score.failures)
 
 
@@ -43,16 +44,20 @@ class Lesson:
     tokens: int
 
 
+def notes_of(groups: Sequence[Group], section: TeacherSection) -> list[Notes]:
+    """What the teacher of each rollout is shown, as the plan has it."""
+    return [_notes(rollout, group, section) for group in groups for rollout in group.rollouts]
+
+
 def teach(
-    policy: Policy, groups: Sequence[Group], section: TeacherSection, feedback: Feedback, count: int = 0
+    policy: Policy, groups: Sequence[Group], section: TeacherSection, notes: Sequence[Notes], count: int = 0
 ) -> Lesson:
-    """Show the teacher what there is to show and compare it with the policy, token by token.
+    """Show the teacher the notes of each rollout and compare it with the policy, token by token.
 
     `count` is the number of alternatives wanted for each token. A rollout without notes is not scored: its evidence
     has one array for policy and teacher. Raises PlanError for a teacher or alternatives that the policy does not have.
     """
     rollouts = [rollout for group in groups for rollout in group.rollouts]
-    notes = [_notes(rollout, group, section, feedback) for group in groups for rollout in group.rollouts]
     openings = [policy.encode(_opening(r, n, section)) if n else () for r, n in zip(rollouts, notes, strict=True)]
     taught = [i for i, ids in enumerate(openings) if 0 < len(ids) <= section.max_tokens]
     rows = [make_row(rollouts[i], 0.0) for i in taught]
@@ -126,8 +131,7 @@ def measured(lesson: Lesson, rows: Sequence[Row], clip: float) -> Taught:
     )
 
 
-def _notes(rollout: Rollout, group: Group, section: TeacherSection, feedback: Feedback) -> Notes:
-    """What the teacher of a rollout is shown, as the plan has it."""
+def _notes(rollout: Rollout, group: Group, section: TeacherSection) -> Notes:
     solution = "" if section.context == "feedback" else _solution(rollout, group, section.threshold)
     said = "" if section.context == "sibling" else feedback(rollout)
     return Notes(solution, "" if solution and section.context == "sibling_else_feedback" else said)

@@ -14,7 +14,7 @@ import numpy as np
 from askfirst import kl
 from askfirst.batches import Alternatives, make_row
 from askfirst.credit import Evidence, gaps
-from askfirst.errors import PlanError
+from askfirst.errors import BackendFault, PlanError
 from askfirst.metrics import MOVED, Taught
 from askfirst.notes import Notes, shown
 from askfirst.policy import Choosing, Policy, Teacher, Teaching
@@ -177,8 +177,11 @@ def _behind(rollout: Rollout, opening: tuple[int, ...], row: Row) -> Row:
 
 
 def _sampled(logprobs: Floats, row: Row) -> Floats:
-    """Logprobs (n, 1 + K) of the sampled tokens of a row."""
-    return logprobs[row.mask].reshape(int(row.mask.sum()), -1)
+    """Logprobs (n, 1 + K) of the sampled tokens of a row. Raises BackendFault for one that is not finite."""
+    found = logprobs[row.mask].reshape(int(row.mask.sum()), -1)
+    if not np.isfinite(found).all():
+        raise BackendFault("a logprob of policy or teacher is not finite", hint="lower the learning rate")
+    return found
 
 
 def _evidence(groups: Sequence[Group], pairs: dict[int, tuple[Floats, Floats]]) -> Iterator[Evidence]:

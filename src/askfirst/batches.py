@@ -8,8 +8,10 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askfirst import kl
+from askfirst.credit import Evidence
 from askfirst.curriculum import Seen, choose
 from askfirst.errors import EnvironmentFault, InputError
 from askfirst.plan import Plan, clear_scenarios
@@ -119,23 +121,67 @@ def clear_mix(own: Mapping[str, float], twins: float | None) -> dict[str, float]
     return {TWINS: twins, **{name: weight * rest for name, weight in others.items()}}
 
 
-def make_rows(groups: Sequence[Group], credit: ModuleType, params: Mapping[str, Any]) -> list[Row]:
-    """One row per rollout, in the order of groups and rollouts, with its group's advantages on every sampled token."""
+Alternatives = NDArray[np.int64] | None  # (n, K) tokens in the place of the n sampled ones
+
+
+def make_rows(
+    groups: Sequence[Group],
+    credit: ModuleType,
+    params: Mapping[str, Any],
+    evidence: Sequence[Evidence] | None = None,
+    alternatives: Sequence[Alternatives] | None = None,
+) -> list[Row]:
+    """One row per rollout, in the order of groups and rollouts, with the advantages that the rule gives it.
+
+    `evidence`, one a group, and `alternatives`, one a rollout, are what a teacher's rule needs; without them the rule
+    sees the rewards.
+    """
     rows: list[Row] = []
-    for group in groups:
-        advantages = credit.advantages(group.rewards, params)  # (G,)
-        rows += [make_row(r, float(advantage)) for r, advantage in zip(group.rollouts, advantages, strict=True)]
+    for group, seen in zip(groups, evidence or [Evidence(g.rewards) for g in groups], strict=True):
+        found = credit.advantages(seen, params)
+        for i, (rollout, advantage) in enumerate(zip(group.rollouts, found, strict=True)):
+            beside = alternatives[len(rows)] if alternatives and np.ndim(advantage) == 2 else None
+            if beside is not None:
+                rows.append(_wide_row(rollout, advantage, beside, seen.policy[i]))
+            else:
+                rows.append(make_row(rollout, advantage if np.ndim(advantage) < 2 else advantage[:, 0]))
     return rows
 
 
-def make_row(rollout: Rollout, advantage: float) -> Row:
-    """A rollout as a training sequence, with the advantage on every sampled token."""
+def make_row(rollout: Rollout, advantage: float | Floats) -> Row:
+    """A rollout as a training sequence, with one advantage on every sampled token, or one for each, shape (n,)."""
     parts = rollout.trajectory.segments
     ids = np.concatenate([np.array(part.token_ids, dtype=np.int64) for part in parts])
     mask = np.repeat([part.sampled for part in parts], [len(part.token_ids) for part in parts])
-    sampler = np.zeros(len(ids))
+    sampler, advantages = np.zeros(len(ids)), np.zeros(len(ids))
     sampler[mask] = np.concatenate([part.logprobs for part in parts if part.sampled])
-    return Row(ids, mask, sampler, np.zeros(0), np.where(mask, advantage, 0.0))
+    advantages[mask] = advantage
+    return Row(ids, mask, sampler, np.zeros(0), advantages)
+
+
+def _wide_row(rollout: Rollout, advantages: Floats, alternatives: NDArray[np.int64], policy: Floats) -> Row:
+    """The same with advantages (n, 1 + K) for the sampled tokens and their alternatives (n, K); `policy` (n, 1 + K) are
+    the trainer's logprobs, which nobody sampled the alternatives by."""
+    row = make_row(rollout, 0.0)
+    sampler, wide = (np.zeros((len(row.mask), policy.shape[1])) for _ in range(2))
+    sampler[row.mask], wide[row.mask] = policy, advantages
+    sampler[:, 0] = row.sampler_logprobs
+    beside = np.zeros((len(row.mask), alternatives.shape[1]), dtype=np.int64)
+    beside[row.mask] = alternatives
+    return replace(row, sampler_logprobs=sampler, advantages=wide, alternatives=beside)
+
+
+def own(values: Floats) -> Floats:
+    """Of values (T,) or (T, 1 + K) those of the tokens themselves, (T,)."""
+    return values if values.ndim == 1 else values[:, 0]
+
+
+def bare(row: Row) -> Row:
+    """A row without its alternatives and what they are worth."""
+    if row.alternatives is None:
+        return row
+    sampler, advantages = own(row.sampler_logprobs), own(row.advantages)
+    return replace(row, sampler_logprobs=sampler, advantages=advantages, alternatives=None)
 
 
 def with_reference(rows: Sequence[Row], reference: Sequence[Floats], train: TrainSection) -> list[Row]:
@@ -144,7 +190,9 @@ def with_reference(rows: Sequence[Row], reference: Sequence[Floats], train: Trai
     for row, logprobs in zip(rows, reference, strict=True):
         advantages = row.advantages
         if train.kl.place == "reward":
-            advantages = np.where(row.mask, advantages + kl.penalty(row.sampler_logprobs, logprobs, train.kl.beta), 0.0)
+            penalty = np.where(row.mask, kl.penalty(own(row.sampler_logprobs), logprobs, train.kl.beta), 0.0)
+            advantages = advantages.copy()
+            own(advantages)[:] += penalty
         changed.append(replace(row, reference_logprobs=logprobs, advantages=advantages))
     return changed
 

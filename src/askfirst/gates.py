@@ -34,6 +34,7 @@ from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
 AUDITED_TRAIN = 4000
 HABITS_SEEN = 60  # scenarios
 CHANGING = (0.1, 0.3, 0.6, 1.0)  # shares of items that pass before or after, but not both
+NOTES = 2.0  # times as long as a prompt of its own: an opening with notes, in the estimate of time
 GIB = 2**30
 
 
@@ -214,7 +215,7 @@ def micro_run(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scen
 
 def _made_up_step(policy: Policy, plan: Plan, batch: Batch) -> tuple[list[Row], UpdateResult]:
     """An update at learning rate 0 whose advantages are ±1 in turn."""
-    method = Method.of(plan.train.model_copy(update={"kl": KlSection()}))
+    method = Method.of(plan.train.model_copy(update={"kl": KlSection()}), plan.teacher)
     every = [rollout for group in batch.groups for rollout in group.rollouts]
     rows = [make_row(rollout, 1.0 - 2.0 * (i % 2)) for i, rollout in enumerate(every)]
     objective = Objective(method, rows, [1.0 / len(rows)] * len(rows), True)
@@ -272,6 +273,9 @@ def estimate_minutes(micro: MicroRun, plan: Plan, jobs: int = 1) -> float:
     for own in plans:
         train = own.train
         rollout = micro.sample_seconds + micro.update_seconds * train.optimiser.epochs
+        if Method.of(train, own.teacher).teacher is not None:
+            # A forward pass of the policy, and one of the teacher, behind an opening of each rollout's own.
+            rollout += (micro.update_seconds + NOTES * micro.alone_update_seconds) / 3
         evaluated = -(-train.steps // own.evaluation.every) * own.evaluation.dev_items
         work = train.steps * train.scenarios_per_step * train.group_size * rollout
         training += len(plan.matrix.seeds) * (work + evaluated * micro.alone_sample_seconds)

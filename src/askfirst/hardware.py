@@ -11,6 +11,8 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError, model_validator
 
+from askfirst import plugins
+from askfirst.credit import TEACHER
 from askfirst.errors import InputError
 from askfirst.plan import Plan, resolved
 from askfirst.sections import Section
@@ -154,6 +156,8 @@ def budget(plan: Plan, hardware: Hardware) -> Budget:
         decoded, prefilled = decoded + work.decoded, prefilled + work.prefilled
         rows = seeds * train.steps * train.scenarios_per_step * train.group_size
         trained += rows * (prompt + response) * train.optimiser.epochs
+        if TEACHER in plugins.load("advantages", train.advantage).NEEDS:  # it and the policy read every rollout
+            prefilled += 2 * rows * (prompt + response)
         dev += seeds * -(-train.steps // own.evaluation.every) * own.evaluation.dev_items
         size = max(size, train.group_size)
     demonstrations = seeds * plan.warmstart.steps * plan.warmstart.batch if plan.warmstart else 0

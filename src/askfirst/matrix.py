@@ -35,6 +35,7 @@ from askfirst.store import (
     write_json,
     write_text,
 )
+from askfirst.teacher_gates import teacher_gates
 from askfirst.train import train
 from askfirst.values import FrozenMap, GateResult, GateStatus, Scenario, Verdict
 from askfirst.variants import DEV_SEED, Run, left_in_turn, open_policy, pause, scorer, starting_policy
@@ -100,7 +101,8 @@ def locked(job: Run) -> dict[str, Any]:
         scorer(own)
         judge_of(plan, name)
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]
-    named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
+    for own in resolved(plan).values():
+        named += [("advantages", own.train.advantage), ("losses", own.train.loss)]
     named += [("rewards", plugins.name_of(module)) for module, _ in modules(rewards_of(plan))]
     named += [("judges", judge.name) for judge in judges_of(plan)]
     named += [("backends", judge.backend) for judge in judges_of(plan) if judge.model]
@@ -194,7 +196,7 @@ def gates_of_policy(job: Run, policy: Policy, dev: Sequence[Scenario]) -> list[G
     room = gates.memory(policy, job.stage, plan, [*dev, *probe], job.jobs)
     if room.status is GateStatus.FAILED:
         return [room]
-    checked = preflight(policy, job.stage, plan, probe)
+    checked = [*preflight(policy, job.stage, plan, probe), *teacher_gates(policy, job.stage, plan, probe)]
     micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
     minutes = max(1, round(gates.estimate_minutes(micro, plan, job.jobs)))
     job.listen(Event("plan", text=f"{one_line(plan)} · about {minutes} min on this machine"))

@@ -18,8 +18,30 @@ from askfirst.replies import SAID
 from askfirst.values import Ask, EvalRecord, Floats, FrozenMap, Group, ItemOutcome, Rollout
 
 SELECTED_ON = ("dev", "smoke")  # splits
+MOVED = 0.05  # nats between teacher and policy that count as a difference
 NEAR_ECHO = (0.45, 0.60)  # overlap of question and request just under the published echo limit
 NEAR_PARTS = (0.45, 0.50, 0.55, 0.60)  # of it, for a histogram
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What a teacher made of a step's rollouts; means are over all sampled tokens.
+
+    A rollout with nothing to show counts as one on which the teacher agrees. The gap is log teacher − log policy in
+    nats, before clipping; `moved_fraction` is the share of tokens where it is more than MOVED, `clip_fraction` that
+    of those it was clipped on. `kl_nats` is the k3 estimate of KL(policy ‖ teacher).
+    """
+
+    taught_fraction: float
+    sibling_fraction: float
+    feedback_fraction: float
+    too_long: int
+    kl_nats: float
+    mean_abs_gap_nats: float
+    p99_abs_gap_nats: float
+    moved_fraction: float
+    clip_fraction: float
+    mean_abs_advantage: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +49,7 @@ class Learning:
     """What one optimiser step did. Logprob quantities are means over sampled tokens, in nats.
 
     `kl_nats` is of the rows that were learnt from, and where there was none, of one row a group. It is None where the
-    plan has no KL term, so that the reference was not asked.
+    plan has no KL term, so that the reference was not asked. `taught` is None where the advantage needs no teacher.
     """
 
     lr: float
@@ -38,15 +60,17 @@ class Learning:
     first_ratio_error: float
     sampler_gap_nats: float
     rows_dropped: int
+    taught: Taught | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one step cost."""
+    """What one step cost. `teacher_tokens` were read to compare teacher and policy."""
 
     sampled_tokens: int
     trained_tokens: int
     seconds: float
+    teacher_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from askfirst.sections import (
     RuleSection,
     Section,
     SelectionSection,
+    TeacherSection,
     TrainSection,
     WarmstartSection,
 )
@@ -55,6 +56,7 @@ class Setup(Section):
     judge: JudgeSection | None = None
     warmstart: WarmstartSection | None = None
     train: TrainSection
+    teacher: TeacherSection | None = None
     curriculum: CurriculumSection = CurriculumSection()
     arm: tuple[ArmSection, ...] = (ArmSection(name="main"),)
     matrix: MatrixSection = MatrixSection()
@@ -296,9 +298,9 @@ def arm_plan(plan: Plan, arm: str) -> Plan:
 def _with(plan: Plan, name: str, settings: Mapping[str, Any]) -> Plan:
     document = plain(plan.model_dump(mode="json"))
     for key, value in settings.items():
-        if key.split(".")[0] not in {"reward", "train", "warmstart", "model", "curriculum"}:
+        if key.split(".")[0] not in {"reward", "train", "teacher", "warmstart", "model", "curriculum"}:
             raise PlanError(
-                f"an arm may set keys of reward, train, warmstart, model and curriculum, not {key!r}",
+                f"an arm may set keys of reward, train, teacher, warmstart, model and curriculum, not {key!r}",
                 where=f"arm {name!r}",
             )
         put(document, key, value)

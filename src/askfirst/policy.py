@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from askfirst.values import Floats, Message, Row, StopReason
 
@@ -51,7 +54,9 @@ class Completion:
     stop: StopReason
 
 
-# Row index and policy logprobs (T,) in, (value, d value / d logprob (T,)) out.
+TeacherKind = Literal["frozen", "live", "ema", "trust_region"]
+# Row index and policy logprobs in, (value, d value / d logprob) out, both (T,), or (T, 1 + K) where the row names
+# alternatives: the token's own first.
 Objective = Callable[[int, Floats], tuple[float, Floats]]
 
 
@@ -66,7 +71,8 @@ class StepSettings:
 
 @dataclass(frozen=True, slots=True)
 class UpdateResult:
-    """`logprobs` are those the gradient was taken at, one (T,) array a row, 0 off the mask."""
+    """`logprobs` are those the gradient was taken at, one array a row, shaped as in `Policy.logprobs`, 0 off the
+    mask."""
 
     value: float
     grad_norm: float
@@ -111,7 +117,10 @@ class Policy(Protocol):
         """
 
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
-        """Logprobs (T,) at each masked token; of the policy, or of the reference (adapter off)."""
+        """Logprobs (T,) at each masked token; of the policy, or of the reference (adapter off).
+
+        Of a row with alternatives (T, 1 + K), the token's own first; only where the policy is `Choosing`.
+        """
 
     def update(self, rows: Sequence[Row], objective: Objective, settings: StepSettings) -> UpdateResult:
         """One optimiser step on Σ objective over the rows."""
@@ -136,3 +145,39 @@ class Policy(Protocol):
 
     def fingerprint(self) -> str:
         """sha256 over the trainable weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """Whose distribution a policy is taught with (arXiv 2601.20802, table 4).
+
+    frozen: the reference; live: the policy as it stands; ema: weights that follow the policy's, `rate` of the way after
+    every step; trust_region: q ∝ reference^(1 − rate) · policy^rate.
+    """
+
+    kind: TeacherKind = "frozen"
+    rate: float = 0.01
+
+
+@runtime_checkable
+class Teaching(Protocol):
+    """What a policy offers beside `Policy` to have the teachers ema and trust_region."""
+
+    def teacher_logprobs(self, rows: Sequence[Row], teacher: Teacher) -> list[Floats]:
+        """As `Policy.logprobs`, of a teacher of any kind."""
+
+    def follow(self, rate: float) -> None:
+        """Move the average teacher to (1 − rate) of what it was and `rate` of the policy as it stands.
+
+        What is averaged are effective weights. Before the first call, and after an anchor, it is the reference.
+        `save` and `load` keep it.
+        """
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """What a policy offers beside `Policy` to learn from alternatives to what it sampled."""
+
+    def choices(self, rows: Sequence[Row], count: int) -> list[NDArray[np.int64]]:
+        """Ids (T, count) of the tokens that the policy finds likeliest at each masked token, likeliest first; 0 off the
+        mask."""

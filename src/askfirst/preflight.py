@@ -56,7 +56,7 @@ def bench(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scenario
     batch = rollouts(stage, policy, Scorer.named(plan.reward.name, plan.reward.params), scenarios[:GROUPS], DRAW)
     if not batch.groups:
         raise batch.faults[0]
-    method = Method.of(plan.train.model_copy(update={"kl": KlSection()}))
+    method = Method.of(plan.train.model_copy(update={"kl": KlSection()}), plan.teacher)
     rows = tuple(make_row(r, 1.0 - 2.0 * (i % 2)) for group in batch.groups for i, r in enumerate(group.rollouts))
     weights = scales(rows, plan.train.optimiser, plan.train.sampling.max_tokens).rows
     objective = Objective(method, rows, weights, True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from askfirst.kl import useful
+from askfirst.policy import Teacher, TeacherKind
 from askfirst.values import Target
 
 
@@ -164,6 +165,29 @@ class TrainSection(Section):
     optimiser: OptimiserSection = OptimiserSection()
     sampling: SamplingSection = SamplingSection()
     max_fault_fraction: float = Field(0.05, ge=0, le=1)
+
+
+class TeacherSection(Section):
+    """The teacher of self-distillation, for advantages that need one, and what it is shown beside the question.
+
+    A rollout's teacher sees a sibling that succeeded (whose total is at least `threshold`; by default one that passes),
+    feedback on the rollout (the judge's where the plan has one, else the reward's failures), or both; never the rollout
+    itself. One for which there is nothing is not taught. `place` says whether that stands before or after the request
+    in the last message of the opening, with `closing` behind it. An opening of more than `max_tokens` is not shown.
+    """
+
+    kind: TeacherKind = "frozen"
+    rate: float = Field(0.01, gt=0, le=1)  # of ema and trust_region
+    threshold: float | None = None
+    context: Literal["sibling_else_feedback", "both", "sibling", "feedback"] = "sibling_else_feedback"
+    place: Literal["before", "after"] = "after"
+    closing: str = "Now reply to the request correctly."
+    max_tokens: int = Field(8192, ge=1)
+
+    @property
+    def teacher(self) -> Teacher:
+        """Who scores."""
+        return Teacher(self.kind, self.rate)
 
 
 class ArmSection(Section):

@@ -38,6 +38,7 @@ from askfirst.watch import entry_of, halt, probed, tell, watched
 Record = Mapping[str, Any]  # as it is read back
 BEST_KEPT = 20
 PATIENCE = 10.0  # seconds
+OF_TEACHER = "learning.taught."  # metrics that only an arm with a teacher has
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
         require_start(job.plan, job.stage, job.folder, policy, job.dev)
         keep_config(job)
         start, seen = resume(job, policy)
-        method = Method.of(job.plan.train)
+        method = Method.of(job.plan.train, job.plan.teacher)
         total, every = job.plan.train.steps, job.plan.evaluation.every
         lines = list(read_lines(job.folder.metrics))
         faults = sum(line["faults"] for line in lines)
@@ -180,9 +181,13 @@ def check_faults(job: Job, faults: int, groups: int) -> None:
 
 
 def check_gates(job: Job, step: int) -> None:
-    """Apply the gates whose pilot ends with this step. Raises GateFailed with the measured mean and the bound."""
+    """Apply the gates whose pilot ends with this step; those on a teacher's numbers where the arm has a teacher.
+
+    Raises GateFailed with the measured mean and the bound.
+    """
+    taught = Method.of(job.plan.train, job.plan.teacher).teacher is not None
     for gate in job.plan.gate:
-        if step + 1 == gate.after_steps:
+        if step + 1 == gate.after_steps and (taught or not gate.metric.startswith(OF_TEACHER)):
             mean = pilot_mean(job, gate)
             if (gate.min is not None and mean < gate.min) or (gate.max is not None and mean > gate.max):
                 bounds = " and ".join(
@@ -306,7 +311,7 @@ def _step_values(record: StepRecord, total: int) -> FrozenMap:
             "ask_when_clear": strata["all_clear"]["ask_rate"] if "all_clear" in strata else None,
             "informative_fraction": record.informative_fraction,
             "kl_nats": record.learning.kl_nats,
-            "tokens": record.cost.sampled_tokens + record.cost.trained_tokens,
+            "tokens": record.cost.sampled_tokens + record.cost.trained_tokens + record.cost.teacher_tokens,
             "seconds": record.cost.seconds,
         }
     )

@@ -207,7 +207,8 @@ class Row:
     """One training sequence. All arrays have shape (T,); logprobs are nats and 0 off the mask.
 
     `mask` is True on tokens the policy sampled. `reference_logprobs` is empty, shape (0,), where
-    the objective has no use for it.
+    the objective has no use for it. `alternatives` (T, K), where given, are tokens that could stand there and are
+    learnt from beside it; then sampler_logprobs and advantages have shape (T, 1 + K), the token's own first.
     """
 
     token_ids: NDArray[np.int64]
@@ -215,6 +216,7 @@ class Row:
     sampler_logprobs: Floats
     reference_logprobs: Floats
     advantages: Floats
+    alternatives: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pytest
 
 from askfirst import plugins
 from askfirst.contracts import advantages as contract
+from askfirst.credit import gaps
 from askfirst.errors import PluginError
 
 GROUP_RULES = plugins.names("advantages")
@@ -19,14 +20,15 @@ def test_contract(name: str) -> None:
     contract.check(plugins.load("advantages", name))
 
 
-def planted(body: object) -> ModuleType:
+def planted(body: object, **more: object) -> ModuleType:
     module = ModuleType("planted")
-    module.advantages = body  # type: ignore[attr-defined]
+    vars(module).update({"advantages": body, "NEEDS": frozenset({"rewards"}), **more})
     return module
 
 
 def guarded(formula):
-    def body(rewards, params):
+    def body(evidence, params):
+        rewards = evidence.rewards
         if len(rewards) < 2 or not np.isfinite(rewards).all():
             raise ValueError("not a group")
         return formula(rewards)
@@ -51,4 +53,47 @@ def test_contract_catches(formula, found: str) -> None:
 
 def test_contract_catches_a_rule_that_lets_nan_through() -> None:
     with pytest.raises(PluginError, match="ValueError"):
-        contract.refuses_bad_rewards(planted(lambda r, p: r), {})
+        contract.refuses_bad_rewards(planted(lambda e, p: e.rewards), {})
+
+
+TAUGHT = {"NEEDS": frozenset({"teacher"}), "DEFAULTS": {"clip": 2.0}}
+
+
+def by_teacher(formula):
+    return lambda evidence, params: [formula(gap[:, 0], params.get("clip", 2.0)) for gap in gaps(evidence)]
+
+
+def bounded(gap, clip):
+    return np.clip(gap, -clip, clip) if clip else gap
+
+
+def test_a_sound_teacher_rule_passes() -> None:
+    contract.check(planted(by_teacher(bounded), **TAUGHT))
+
+
+@pytest.mark.parametrize(
+    ("formula", "found"),
+    [
+        (lambda gap, clip: bounded(gap, clip) + 1e-12, "exact zeros"),
+        (lambda gap, clip: -bounded(gap, clip), "follow"),
+        (lambda gap, clip: gap * 0.0, "follow"),
+        (lambda gap, clip: gap, "reach"),
+        (lambda gap, clip: np.full(gap.shape, np.nan), "shapes"),
+        (lambda gap, clip: bounded(gap, clip)[:-1], "shapes"),
+    ],
+)
+def test_contract_catches_a_teacher_rule(formula, found: str) -> None:
+    with pytest.raises(PluginError, match=found):
+        contract.check(planted(by_teacher(formula), **TAUGHT))
+
+
+def test_contract_catches_a_rule_that_takes_any_teacher() -> None:
+    careless = planted(lambda e, p: [t[:, 0] - e.policy[i][0, 0] for i, t in enumerate(e.teacher)], **TAUGHT)
+    with pytest.raises(PluginError, match="not a ValueError"):
+        contract.refuses_bad_teachers(careless, {})
+
+
+@pytest.mark.parametrize("needs", [{"logits", "teacher"}, set(), {"alternatives"}])
+def test_contract_catches_unknown_needs(needs: set[str]) -> None:
+    with pytest.raises(PluginError, match="NEEDS"):
+        contract.check(planted(by_teacher(bounded), NEEDS=frozenset(needs)))

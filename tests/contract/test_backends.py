@@ -61,6 +61,7 @@ def test_learns(name: str, open_backend) -> None:
     contract.first_ratio_is_one(open_backend(name), PROMPTS, SAMPLING)
     contract.reward_raises_likelihood(open_backend(name), PROMPTS, SAMPLING, StepSettings(lr=0.01))
     contract.anchoring_moves_the_reference(open_backend(name), PROMPTS, SAMPLING)
+    contract.teachers_start_at_the_reference(open_backend(name), PROMPTS, SAMPLING)
     contract.nothing_to_learn_moves_nothing(open_backend(name), PROMPTS, SAMPLING)
     contract.value_ignores_order(open_backend(name), PROMPTS, SAMPLING, 1e-12)
 
@@ -100,6 +101,7 @@ FAULTS = {
         (PROMPTS, SAMPLING, StepSettings(lr=0.01)),
     ),
     "anchoring_moves_the_reference": ("anchor", lambda self: None, (PROMPTS, SAMPLING)),
+    "teachers_start_at_the_reference": ("follow", lambda self, rate: None, (PROMPTS, SAMPLING)),
     "nothing_to_learn_moves_nothing": (
         "update",
         lambda self, rows, objective, settings: type(self).update(

@@ -85,6 +85,22 @@ def test_side_by_side_survives_kills(tmp_path: Path, kills: int) -> None:
     kill_and_compare("e2e", (*SMALL, "train.steps=6", "evaluation.every=2"), tmp_path, kills // 3, jobs=2)
 
 
+TAUGHT = ("arm=[{ name = 'sdpo' }]", "train.advantage='sdpo_token'", "teacher.rate=0.3")
+
+
+def test_an_average_teacher_survives_kills(tmp_path: Path, kills: int) -> None:
+    sets = (*SMALL, *TAUGHT, "train.steps=6", "evaluation.every=2")
+    kill_and_compare("sdpo-judgment-tabular", sets, tmp_path, kills // 3)
+
+
+@pytest.mark.skipif(not WITH_TORCH, reason="needs the hf extra")
+def test_an_average_teacher_of_nano_survives_kills(tmp_path: Path, kills: int) -> None:
+    if kills < 50:
+        pytest.skip("takes a minute; .ci/run has --kills 50")
+    sets = (*SMALL, *TAUGHT, "train.steps=4", "evaluation.every=2", "train.lr=1e-3")
+    kill_and_compare("sdpo-judgment-nano", sets, tmp_path, kills // 10)
+
+
 @pytest.mark.skipif(not WITH_TORCH, reason="needs the hf extra")
 def test_nano_survives_kills(tmp_path: Path, kills: int) -> None:
     if kills < 50:

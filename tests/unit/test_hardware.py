@@ -126,3 +126,11 @@ def test_bad_hardware_names_file_and_field(tmp_path: Path, old: str, new: str, w
     assert caught.value.where == str(path)
     with pytest.raises(InputError, match="cannot read"):
         hardware.load(tmp_path / "none.toml")
+
+
+def test_an_arm_with_a_teacher_reads_its_rollouts_twice_more(m5: Path) -> None:
+    given = hardware.load(m5)
+    plain = plans.load(EXAMPLE, ["train.kl.beta=0.0", "arm=[{ name = 'anchored' }]"])
+    taught = plans.load(EXAMPLE, ["arm=[{ name = 'anchored' }]", "train.advantage='sdpo_token'", "teacher={}"])
+    one, other = (hardware.budget(plan, given).phases[0].work for plan in (plain, taught))
+    assert other.prefilled - one.prefilled == 2 * 60 * 10 * 8 * (1500 + 120)

@@ -1,9 +1,6 @@
-"""What the group rules share: checked inputs and rewards centred on a baseline."""
+"""What the group rules share: checked inputs, rewards centred on a baseline, and their standardised form."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -28,9 +25,12 @@ def centred(rewards: Floats) -> Floats:
     return np.asarray(rewards - rewards.mean(), dtype=np.float64)
 
 
-def settings(params: Mapping[str, Any], defaults: Mapping[str, float]) -> dict[str, float]:
-    """Defaults overlaid with `params`. Raises PlanError for a name that the rule does not know."""
-    unknown = sorted(set(params) - set(defaults))
-    if unknown:
-        raise PlanError(f"unknown advantage parameters {unknown}", hint=f"known: {sorted(defaults) or 'none'}")
-    return {**defaults, **params}
+def standardised(rewards: Floats, eps: float) -> Floats:
+    """(r − mean) / (std + eps) with the sample (n − 1) std, shape (G,); exactly 0 for equal rewards.
+
+    Raises ValueError as `centred`, PlanError for an eps that is not above 0.
+    """
+    if not eps > 0:
+        raise PlanError(f"eps must be above 0, found {eps}", where="train.advantage_params")
+    offsets = centred(rewards)
+    return np.asarray(offsets / (offsets.std(ddof=1) + eps), dtype=np.float64)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from askfirst.advantages._group import centred, settings
+from askfirst.advantages._group import centred
+from askfirst.credit import REWARDS, Evidence, settings
 from askfirst.values import Floats, FrozenMap
 
-NEEDS: frozenset[str] = frozenset()
+NEEDS: frozenset[str] = frozenset({REWARDS})
 DEFAULTS = FrozenMap()
 
 
-def advantages(rewards: Floats, params: Mapping[str, Any]) -> Floats:
+def advantages(evidence: Evidence, params: Mapping[str, Any]) -> Floats:
     """r − mean, shape (G,). Raises ValueError for fewer than two or non-finite rewards, PlanError for a parameter."""
     settings(params, DEFAULTS)
-    return centred(rewards)
+    return centred(evidence.rewards)

@@ -59,6 +59,8 @@ def _describe(plan: Plan, hardware: Path | None) -> bool:
         line("", f"arms differ in {', '.join(keys)}")
     rollouts = rollouts_of(plan)
     line("", f"{rollouts:,} rollouts; {items.dev_items} dev and {items.sealed_items} sealed items")
+    for words in _teachers(plan):
+        line("teacher", words)
     line("watch", f"{len(plan.monitor)} monitors; set here: {set_by_plan(plan.monitor) or 'none'}")
     line("cost", _cost(plan, rollouts))
     line("decide", f"{decidable.reason}; the verdict is about {plan.decision.target.replace('_', ' ')}")
@@ -74,6 +76,23 @@ def _describe(plan: Plan, hardware: Path | None) -> bool:
     line("hash", plans.plan_hash(plan))
     fits = hardware is None or _on(plan, hardware)
     return fits and decidable.status is not GateStatus.FAILED
+
+
+def _teachers(plan: Plan) -> list[str]:
+    """A line for each arm, or point of the matrix, that learns from a teacher: who it is and what it is shown."""
+    from askfirst.steps import Method
+
+    found = []
+    for name, own in plans.resolved(plan).items():
+        section = Method.of(own.train, own.teacher).teacher
+        if section is not None:
+            shown = {"sibling_else_feedback": "a sibling that succeeded, else feedback", "both": "sibling and feedback"}
+            kind = section.kind if section.kind in ("frozen", "live") else f"{section.kind} {section.rate:g}"
+            source = f"judge {own.judge.name}" if own.judge else "the reward's failures"
+            seen = shown.get(section.context, section.context)
+            seen += "" if section.context == "sibling" else f" ({source})"
+            found.append(f"{name}: {own.train.advantage}, {kind}; shown {seen} {section.place} the request")
+    return found
 
 
 def _cost(plan: Plan, rollouts: int) -> str:
@@ -142,13 +161,15 @@ def _describe_json(plan: Plan, path: Path | None) -> bool:
 def check_names(plan: Plan) -> None:
     """Resolve every plugin name of a plan. Raises PluginError."""
     from askfirst.contracts.reported import beside
+    from askfirst.steps import Method
 
-    train = plan.train
     named = [("envs", plan.env.name), ("backends", plan.model.backend)]
-    named += [("advantages", train.advantage), ("losses", train.loss)]
+    named += [("losses", own.train.loss) for own in plans.resolved(plan).values()]
     named += [("rewards", name) for name in (plan.reward.name, *plan.matrix.rewards, *beside(plan))]
     for kind, name in named:
         plugins.load(kind, name)
+    for own in plans.resolved(plan).values():
+        Method.of(own.train, own.teacher)
 
 
 def rollouts_of(plan: Plan) -> int:

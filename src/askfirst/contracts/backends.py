@@ -8,11 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
 from askfirst.errors import BackendFault
-from askfirst.policy import Completion, Policy, SampleRequest, Sampling, StepSettings, UpdateResult
+from askfirst.policy import (
+    Completion,
+    Policy,
+    SampleRequest,
+    Sampling,
+    StepSettings,
+    Teacher,
+    TeacherKind,
+    Teaching,
+    UpdateResult,
+)
 from askfirst.values import Floats, Message, Row
 
 Prompts = Sequence[Sequence[Message]]
@@ -111,6 +122,24 @@ def anchoring_moves_the_reference(policy: Policy, prompts: Prompts, sampling: Sa
         raise BackendFault("the policy is not its reference after an anchor", where=policy.name)
 
 
+def teachers_start_at_the_reference(policy: Policy, prompts: Prompts, sampling: Sampling) -> None:
+    """Every teacher is the policy before it was trained, to the bit; and an average follows it and is neither then."""
+    if not isinstance(policy, Teaching):
+        return
+    rows = sampled_rows(policy, prompts, sampling)
+    before = policy.logprobs(rows)
+    for kind in get_args(TeacherKind):
+        if not _same(before, policy.teacher_logprobs(rows, Teacher(kind))):
+            raise BackendFault(f"the teacher {kind} of a fresh policy is not the policy", where=policy.name)
+    _update(policy, rows, SETTINGS)
+    if not _same(before, policy.teacher_logprobs(rows, Teacher("ema"))):
+        raise BackendFault("the average teacher moved before it followed", where=policy.name)
+    policy.follow(0.5)
+    found = policy.teacher_logprobs(rows, Teacher("ema"))
+    if _same(before, found) or _same(policy.logprobs(rows), found):
+        raise BackendFault("the average teacher does not lie between reference and policy", where=policy.name)
+
+
 def nothing_to_learn_moves_nothing(policy: Policy, prompts: Prompts, sampling: Sampling) -> None:
     """Zero advantages, an empty mask or a learning rate of 0 leave every weight as it was."""
     rows = sampled_rows(policy, prompts, sampling)
@@ -148,6 +177,8 @@ def save_and_load(policy: Policy, other: Policy, folder: Path, prompts: Prompts,
         _update(policy, rows, SETTINGS)
         policy.anchor()
         _update(policy, rows, SETTINGS)
+        if isinstance(policy, Teaching):
+            policy.follow(0.5)
     policy.save(folder)
     other.load(folder)
     if policy.fingerprint() != other.fingerprint():
@@ -157,6 +188,10 @@ def save_and_load(policy: Policy, other: Policy, folder: Path, prompts: Prompts,
         raise BackendFault("sampling after load differs", where=policy.name)
     if not _same(policy.logprobs(rows, reference=True), other.logprobs(rows, reference=True)):
         raise BackendFault("the reference does not survive save and load", where=policy.name)
+    if isinstance(policy, Teaching) and isinstance(other, Teaching):
+        average = Teacher("ema")
+        if not _same(policy.teacher_logprobs(rows, average), other.teacher_logprobs(rows, average)):
+            raise BackendFault("the average teacher does not survive save and load", where=policy.name)
     if learns:
         _update(policy, rows, SETTINGS)
         _update(other, rows, SETTINGS)

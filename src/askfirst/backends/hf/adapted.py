@@ -29,6 +29,7 @@ class LoraLinear(nn.Module):
         self.a = nn.Parameter(a.to(base.weight.device))
         self.b = nn.Parameter(torch.zeros(base.out_features, rank, device=base.weight.device))
         self.reference: Pair | None = None  # a copy of (a, b) at the anchor
+        self.average: Tensor | None = None  # the average teacher's ΔW (out, in), fp32
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, in) → (…, out)."""
@@ -49,6 +50,7 @@ class Together:
         # What is then used instead of the trained weights, in the activation dtype: casting once a token would cost
         # more than using them. None means the model as it was opened.
         self.held: Pair | None = None
+        self.added: Tensor | None = None  # what is used instead of both: ΔW of all layers, (out, in)
         self._sizes = [layer.base.out_features for layer in layers]
         self._weight, self._bias = _stacked([layer.base for layer in layers])
         self._read: Tensor | None = None  # what the outputs at hand belong to
@@ -69,10 +71,17 @@ class Together:
             self._read = None
         return found
 
-    def hold(self, which: Literal["policy", "reference", "base"]) -> None:
-        """Fix the adapters as they are, at their reference, or switched off, until `let_go`."""
-        self.fixed, self.held = True, None
+    def hold(self, which: Literal["policy", "reference", "base", "average"]) -> None:
+        """Fix the adapters as they are, at their reference, switched off, or at their average, until `let_go`.
+
+        The average is there once `follow` was called.
+        """
+        self.fixed, self.held, self.added = True, None, None
         if which == "base":
+            return
+        averages = [layer.average for layer in self.layers if layer.average is not None]
+        if which == "average":
+            self.added = torch.cat(averages).to(self._weight.dtype)
             return
         of_reference = which == "reference"
         pairs = [(of_reference and layer.reference) or (layer.a.detach(), layer.b.detach()) for layer in self.layers]
@@ -82,11 +91,16 @@ class Together:
 
     def let_go(self) -> None:
         """Back to the trained weights."""
-        self.fixed, self.held, self._read, self._outputs = False, None, None, {}
+        self.fixed, self.held, self.added, self._read, self._outputs = False, None, None, None, {}
 
     def _compute(self, x: Tensor) -> Iterator[Tensor]:
         flat, base = x.reshape(-1, x.shape[-1]), (self._weight, self._bias)
-        y = nn.functional.linear(flat, *base) if self.held is None else _product(flat, base, *self.held, self.scale)[0]
+        if self.held is not None:
+            y = _product(flat, base, *self.held, self.scale)[0]
+        else:
+            y = nn.functional.linear(flat, *base)
+            if self.added is not None:
+                y.addmm_(flat, self.added.t())
         parts = torch.split_with_sizes(y, self._sizes, dim=1) if len(self._sizes) > 1 else (y,)
         return (part.view(*x.shape[:-1], -1) for part in parts)
 

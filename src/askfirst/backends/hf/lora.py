@@ -22,7 +22,7 @@ from askfirst.backends.hf.adapted import LoraLinear, Together
 from askfirst.errors import InputError, ModelError
 
 CONFIG_FILE, WEIGHTS_FILE = "adapter_config.json", "adapter_model.safetensors"
-REFERENCE_FILE = "reference.safetensors"
+REFERENCE_FILE, AVERAGE_FILE = "reference.safetensors", "teacher.safetensors"
 # Of the spread of logits: the order in which a product is summed.
 ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 0.05}
 _PREFIX = "base_model.model."
@@ -46,8 +46,9 @@ class Adapter:
         return _named({name: (layer.a, layer.b) for name, layer in self.layers.items()})
 
     @contextlib.contextmanager
-    def fixed(self, reference: bool = False, together: bool = False) -> Iterator[None]:
-        """Within this context nothing is trained, and the model is the policy or its reference.
+    def fixed(self, reference: bool = False, together: bool = False, average: bool = False) -> Iterator[None]:
+        """Within this context nothing is trained, and the model is the policy, its reference, or the average teacher,
+        which is the reference until it has followed the policy.
 
         Computed layer by layer, as in training, its logprobs are those of a training step to the bit; `together` is
         quicker for a few tokens, and rounds in another order.
@@ -55,7 +56,12 @@ class Adapter:
         groups = self._together if together else self._alone
         for group in groups:
             group.take()
-            group.hold("policy" if not reference else "reference" if self.anchored else "base")
+            if average and self.averages():
+                group.hold("average")
+            elif reference or average:
+                group.hold("reference" if self.anchored else "base")
+            else:
+                group.hold("policy")
         try:
             yield
         finally:
@@ -68,9 +74,27 @@ class Adapter:
         return all(layer.reference is not None for layer in self.layers.values())
 
     def anchor(self) -> None:
-        """Make the adapter as it stands the reference."""
+        """Make the adapter as it stands the reference, and that the average teacher."""
         for layer in self.layers.values():
-            layer.reference = (layer.a.detach().clone(), layer.b.detach().clone())
+            layer.reference, layer.average = (layer.a.detach().clone(), layer.b.detach().clone()), None
+
+    def follow(self, rate: float) -> None:
+        """Move the average of ΔW = (α/r)·B·A to (1 − rate) of what it was and `rate` of what ΔW is.
+
+        ΔW itself is averaged, in fp32 and as large as the layers: the product of averages of B and A is another matrix.
+        """
+        scale = self.alpha / self.rank
+        with torch.no_grad():
+            for layer in self.layers.values():
+                if layer.average is None:
+                    a, b = layer.reference or (layer.a, torch.zeros_like(layer.b))
+                    layer.average = torch.mm(b, a).mul_(scale)
+                layer.average.lerp_(torch.mm(layer.b, layer.a).mul_(scale), rate)
+
+    def averages(self) -> dict[str, Tensor]:
+        """The average teacher's ΔW by layer; empty before it has followed the policy."""
+        found = {f"{_PREFIX}{name}.delta": layer.average for name, layer in sorted(self.layers.items())}
+        return {name: average for name, average in found.items() if average is not None}
 
     def fingerprint(self) -> str:
         """sha256 over names, shapes and values of the trainable weights."""
@@ -98,6 +122,8 @@ class Adapter:
         write_tensors(folder / WEIGHTS_FILE, self.parameters)
         if self.anchored:
             write_tensors(folder / REFERENCE_FILE, self._references())
+        if self.averages():
+            write_tensors(folder / AVERAGE_FILE, self.averages())
 
     def load(self, folder: Path) -> None:
         """Read a folder that `save` wrote. Raises InputError where it does not fit this model."""
@@ -115,6 +141,13 @@ class Adapter:
         else:
             for layer in self.layers.values():
                 layer.reference = None
+        self._load_average(folder / AVERAGE_FILE)
+
+    def _load_average(self, path: Path) -> None:
+        for layer in self.layers.values():
+            layer.average = torch.zeros_like(layer.base.weight, dtype=torch.float32) if path.exists() else None
+        if path.exists():
+            assign(self.averages(), read_tensors(path), path)
 
     def _references(self) -> dict[str, Tensor]:
         pairs = {name: layer.reference for name, layer in self.layers.items() if layer.reference is not None}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from askfirst.backends.hf import memory, trainer
@@ -19,7 +20,7 @@ from askfirst.backends.hf.network import Network
 from askfirst.backends.hf.norm import stand_in
 from askfirst.backends.hf.sampler import Sampler
 from askfirst.backends.hf.vllm import VllmSampler
-from askfirst.errors import BackendFault
+from askfirst.errors import BackendFault, InputError
 from askfirst.policy import (
     Completion,
     Footprint,
@@ -28,6 +29,7 @@ from askfirst.policy import (
     SampleRequest,
     Sampling,
     StepSettings,
+    Teacher,
     UpdateResult,
 )
 from askfirst.values import Floats, Message, Row
@@ -89,9 +91,31 @@ class HfPolicy:
             return self._sampler.sample(requests, sampling, self.rows_at_once, keep)
 
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
-        """Logprobs (T,) in nats at temperature 1 at each masked token, of the policy or its reference."""
+        """Logprobs in nats at temperature 1 at each masked token, of the policy or its reference: (T,), or (T, 1 + K)
+        for a row with alternatives."""
         with self._adapter.fixed(reference):
             return trainer.logprobs(self.network, rows, self.tokens_at_once)
+
+    def teacher_logprobs(self, rows: Sequence[Row], teacher: Teacher) -> list[Floats]:
+        """As `logprobs`, of a teacher. That of a trust region mixes logits, and takes a pass of either model."""
+        if teacher.kind in ("frozen", "live"):
+            return self.logprobs(rows, reference=teacher.kind == "frozen")
+        if teacher.kind == "ema":
+            with self._adapter.fixed(average=True):
+                return trainer.logprobs(self.network, rows, self.tokens_at_once)
+        models = (lambda: self._adapter.fixed(reference=True)), self._adapter.fixed
+        return trainer.mixed(self.network, rows, self.tokens_at_once, models, teacher.rate)
+
+    def follow(self, rate: float) -> None:
+        """Move the average teacher `rate` of the way to the policy, by their effective weights."""
+        self._adapter.follow(rate)
+
+    def choices(self, rows: Sequence[Row], count: int) -> list[NDArray[np.int64]]:
+        """Ids (T, count) of the likeliest tokens at each masked token. Raises InputError for more than there are."""
+        if count > int(self.network.config.vocab_size):
+            raise InputError(f"{count} alternatives are more than the model's {self.network.config.vocab_size} tokens")
+        with self._adapter.fixed():
+            return trainer.choices(self.network, rows, self.tokens_at_once, count)
 
     def update(self, rows: Sequence[Row], objective: Objective, settings: StepSettings) -> UpdateResult:
         """One AdamW step (Loshchilov & Hutter 2019) down Σ objective, the gradient's norm clipped.
@@ -135,7 +159,7 @@ class HfPolicy:
         self._forget()
 
     def save(self, folder: Path) -> None:
-        """Write a PEFT adapter, the reference and the optimiser's state into an existing folder."""
+        """Write a PEFT adapter, reference, average teacher and the optimiser's state into an existing folder."""
         self._adapter.save(folder, self.name)
         write_tensors(folder / OPTIMIZER_FILE, self._optimizer_state())
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from askfirst.backends.hf.attention import attending, ready_mask
@@ -23,27 +26,82 @@ LOGITS_AT_ONCE = (
 )  # elements of one block of logits: 24 MiB in fp32, which malloc keeps instead of mapping it anew
 
 
+Model = Callable[[], AbstractContextManager[None]]  # within it the network is that of one model
+
+
 def logprobs(network: Network, rows: Sequence[Row], budget: int) -> list[Floats]:
-    """Logprobs in nats, one (T,) array a row, 0 off the mask."""
-    found = [np.zeros(len(row.token_ids)) for row in rows]
-    with torch.no_grad(), network.own_attention():
-        for batch in micro_batches(rows, budget, network.packs):
-            hidden = predicting_states(network, batch)
-            for part, states in _blocks(network, batch, rows, hidden):
-                values = _score(network, states, part, rows).double().cpu().numpy()
-                for i, row_values in zip(part, _by_row(values, part, rows), strict=True):
-                    found[i][rows[i].mask] = row_values
+    """Logprobs in nats, 0 off the mask: one (T,) array a row, or (T, 1 + K) where it names alternatives."""
+    return _logprobs(network, rows, budget, (partial(predicting_states, network), network.logits))
+
+
+def mixed(network: Network, rows: Sequence[Row], budget: int, models: tuple[Model, Model], rate: float) -> list[Floats]:
+    """The same of the distribution whose logits are (1 − rate) of the first model's and `rate` of the second's."""
+
+    def states(batch: MicroBatch) -> Tensor:
+        found = []
+        for model in models:
+            with model():
+                found.append(predicting_states(network, batch))
+        return torch.stack(found, dim=1)  # (tokens, 2, size)
+
+    def logits(pair: Tensor) -> Tensor:
+        first, second = network.logits(pair[:, 0]), network.logits(pair[:, 1])
+        return first + rate * (second - first)  # where the two agree, they to the bit
+
+    return _logprobs(network, rows, budget, (states, logits))
+
+
+def choices(network: Network, rows: Sequence[Row], budget: int, count: int) -> list[NDArray[np.int64]]:
+    """Ids (T, count) of the likeliest tokens at each masked token, likeliest first; 0 off the mask."""
+    found = [np.zeros((len(row.token_ids), count), dtype=np.int64) for row in rows]
+
+    def take(part: list[int], states: Tensor) -> None:
+        values = network.logits(states).topk(count, dim=1).indices.cpu().numpy()
+        for i, ids in zip(part, _by_row(values, part, rows), strict=True):
+            found[i][rows[i].mask] = ids
+
+    _read(network, rows, budget, partial(predicting_states, network), take)
     return found
 
 
+Reader = tuple[Callable[[MicroBatch], Tensor], Callable[[Tensor], Tensor]]  # to hidden states, and on to logits
+
+
+def _logprobs(network: Network, rows: Sequence[Row], budget: int, reader: Reader) -> list[Floats]:
+    states, logits = reader
+    found = [_zeros(row) for row in rows]
+
+    def take(part: list[int], hidden: Tensor) -> None:
+        values = _chosen(logits(hidden), _targets(part, rows, hidden)).double().cpu().numpy()
+        for i, row_values in zip(part, _by_row(values, part, rows), strict=True):
+            found[i][rows[i].mask] = _of_row(row_values, rows[i])
+
+    _read(network, rows, budget, states, take)
+    return found
+
+
+def _read(
+    network: Network,
+    rows: Sequence[Row],
+    budget: int,
+    states: Callable[[MicroBatch], Tensor],
+    take: Callable[[list[int], Tensor], None],
+) -> None:
+    """Hand runs of whole rows to `take` with the hidden states that predict their masked tokens; no gradient."""
+    with torch.no_grad(), network.own_attention():
+        for batch in micro_batches(rows, budget, network.packs):
+            for part, hidden in _blocks(network, batch, rows, states(batch)):
+                take(part, hidden)
+
+
 def backward(network: Network, rows: Sequence[Row], objective: Objective, budget: int) -> tuple[float, list[Floats]]:
-    """Add the gradient of Σ objective to the trainable weights; returns Σ objective and the logprobs.
+    """Add the gradient of Σ objective to the trainable weights; returns Σ objective and the logprobs, as `logprobs`.
 
     The trunk is differentiated once a micro-batch; logits live for one block at a time, because all that
     the trunk needs of them is the gradient at the hidden states. Raises BackendFault where the objective
     returns another shape or a number that is not finite.
     """
-    found = [np.zeros(len(row.token_ids)) for row in rows]
+    found = [_zeros(row) for row in rows]
     values = [0.0] * len(rows)
     with network.own_attention():
         for batch in micro_batches(rows, budget, network.packs):
@@ -62,13 +120,14 @@ def _backward_batch(
     hidden = predicting_states(network, batch)
     leaf = hidden.detach().requires_grad_()
     for part, states in _blocks(network, batch, rows, leaf):
-        scored = _score(network, states, part, rows)
+        scored = _chosen(network.logits(states), _targets(part, rows, states))
         per_row = _by_row(scored.detach().double().cpu().numpy(), part, rows)
         weights = []
         for i, row_values in zip(part, per_row, strict=True):
-            found[i][rows[i].mask] = row_values
+            found[i][rows[i].mask] = _of_row(row_values, rows[i])
             values[i], slope = _ask(objective, i, found[i])
-            weights.append(slope[rows[i].mask])
+            own = slope[rows[i].mask].reshape(len(row_values), -1)
+            weights.append(np.pad(own, ((0, 0), (0, scored.shape[1] - own.shape[1]))))
         joined = torch.from_numpy(np.concatenate(weights)).to(scored)
         torch.autograd.backward((joined * scored).sum())
     torch.autograd.backward(hidden, leaf.grad)
@@ -102,41 +161,57 @@ def _blocks(
     yield part, hidden[start:end]
 
 
-def _score(network: Network, states: Tensor, part: list[int], rows: Sequence[Row]) -> Tensor:
-    """Logprobs (masked tokens,) in fp32 of the masked tokens of these rows."""
-    targets = torch.from_numpy(np.concatenate([rows[i].token_ids[rows[i].mask] for i in part])).to(states.device)
-    return _chosen(network.logits(states), targets)
+def _zeros(row: Row) -> Floats:
+    """(T,), or (T, 1 + K) for a row with alternatives."""
+    width = () if row.alternatives is None else (1 + row.alternatives.shape[1],)
+    return np.zeros((len(row.token_ids), *width))
+
+
+def _targets(part: list[int], rows: Sequence[Row], states: Tensor) -> Tensor:
+    """Ids (masked tokens, 1 + K) of the masked tokens of these rows and their alternatives, K that of the row that has
+    most; in other rows the token stands for what they lack."""
+    found = []
+    for row in (rows[i] for i in part):
+        own = row.token_ids[row.mask][:, None]
+        found.append(own if row.alternatives is None else np.concatenate([own, row.alternatives[row.mask]], axis=1))
+    width = max(each.shape[1] for each in found)
+    full = [np.concatenate([each, np.repeat(each[:, :1], width - each.shape[1], axis=1)], axis=1) for each in found]
+    return torch.from_numpy(np.concatenate(full)).to(states.device)
+
+
+def _of_row(values: Floats, row: Row) -> Floats:
+    """Of values (n, 1 + K) those that a row asked for, as they lie in it."""
+    return values[:, 0] if row.alternatives is None else values[:, : 1 + row.alternatives.shape[1]]
 
 
 class _Chosen(torch.autograd.Function):
-    """Log-softmax at one target a row, in the memory of the logits, which nobody else reads.
+    """Log-softmax at the targets of a row, in the memory of the logits, which nobody else reads.
 
     A temporary of that size costs a CPU more in page faults than in arithmetic.
     """
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
-        """Logits (tokens, vocabulary) and targets (tokens,) → logprobs (tokens,)."""
-        targets = targets.unsqueeze(1)
+        """Logits (tokens, vocabulary) and targets (tokens, n) → logprobs (tokens, n)."""
         top = logits.amax(dim=1, keepdim=True)
         chosen = logits.gather(1, targets) - top
         weights = logits.sub_(top).exp_()
         total = weights.sum(dim=1, keepdim=True)
         ctx.weights, ctx.total, ctx.targets = weights, total, targets
-        return (chosen - total.log()).squeeze(1)
+        return chosen - total.log()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         """d log p(t) / d logits = [target] − p."""
-        slope = gradients[0].unsqueeze(1)
-        found = ctx.weights.mul_(-slope / ctx.total)
+        slope = gradients[0]
+        found = ctx.weights.mul_(-slope.sum(dim=1, keepdim=True) / ctx.total)
         return found.scatter_add_(1, ctx.targets, slope), None
 
 
 _chosen: Callable[[Tensor, Tensor], Tensor] = _Chosen.apply
 
 
-def _by_row(values: Floats, part: list[int], rows: Sequence[Row]) -> list[Floats]:
+def _by_row(values: NDArray[Any], part: list[int], rows: Sequence[Row]) -> list[NDArray[Any]]:
     return np.split(values, np.cumsum([int(rows[i].mask.sum()) for i in part])[:-1])
 
 

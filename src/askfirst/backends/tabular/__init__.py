@@ -21,12 +21,22 @@ from askfirst.backends.tabular._learner import AdamW, log_softmax, logits
 from askfirst.backends.tabular._request import Request, read
 from askfirst.backends.tabular._strategies import NAMES, habits, nearest, render
 from askfirst.errors import BackendFault, InputError, ModelError
-from askfirst.policy import Completion, ModelSpec, Objective, SampleRequest, Sampling, StepSettings, UpdateResult
+from askfirst.policy import (
+    Completion,
+    ModelSpec,
+    Objective,
+    SampleRequest,
+    Sampling,
+    StepSettings,
+    Teacher,
+    UpdateResult,
+)
 from askfirst.store import generator, read_json, write_bytes, write_json
 from askfirst.values import Floats, Message, Row, StopReason
 
 SHAPE = (len(NAMES), COLUMNS + 1)
 CACHED_PROMPTS = 4096
+TEACHER_FILE = "teacher.f64"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,7 @@ class Tabular:
     def __init__(self) -> None:
         self._weights = np.zeros(SHAPE)
         self._reference = self._weights.copy()
+        self._average: Floats | None = None  # that of the teacher; the reference where there is none
         self._optimiser = AdamW(SHAPE)
         self._prompts: dict[bytes, _Prompt] = {}
 
@@ -98,6 +109,24 @@ class Tabular:
         weights = self._reference if reference else self._weights
         return [self._row_logprobs(row, weights)[0] for row in rows]
 
+    def teacher_logprobs(self, rows: Sequence[Row], teacher: Teacher) -> list[Floats]:
+        """The same of a teacher: strategies come from a softmax of logits, so that to mix logits is to mix weights."""
+        match teacher.kind:
+            case "frozen":
+                weights = self._reference
+            case "live":
+                weights = self._weights
+            case "ema":
+                weights = self._reference if self._average is None else self._average
+            case "trust_region":
+                weights = self._reference + teacher.rate * (self._weights - self._reference)
+        return [self._row_logprobs(row, weights)[0] for row in rows]
+
+    def follow(self, rate: float) -> None:
+        """Move the average teacher's weights `rate` of the way to the policy's."""
+        average = self._reference if self._average is None else self._average
+        self._average = average + rate * (self._weights - average)
+
     def update(self, rows: Sequence[Row], objective: Objective, settings: StepSettings) -> UpdateResult:
         """One AdamW step on Σ objective over the rows."""
         gradient = np.zeros(SHAPE)
@@ -126,22 +155,27 @@ class Tabular:
 
     def anchor(self) -> None:
         """Make the policy as it stands the reference, and start the optimiser afresh."""
-        self._reference = self._weights.copy()
+        self._reference, self._average = self._weights.copy(), None
         self._optimiser = AdamW(SHAPE)
 
     def save(self, folder: Path) -> None:
-        """Write weights, reference and optimiser moments as little-endian float64, and what they are as JSON."""
+        """Write weights, reference and optimiser moments as little-endian float64, and what they are as JSON; the
+        average teacher, where there is one, likewise.
+        """
         moments = self._optimiser.first, self._optimiser.second
         stack = np.stack([self._weights, self._reference, *moments])  # (4, K, D + 1)
         write_bytes(folder / "tabular.f64", stack.astype("<f8").tobytes())
         header = {"version": 1, "strategies": NAMES, "columns": COLUMNS, "steps": self._optimiser.steps}
         write_json(folder / "tabular.json", header)
+        if self._average is not None:
+            write_bytes(folder / TEACHER_FILE, self._average.astype("<f8").tobytes())
 
     def load(self, folder: Path) -> None:
         """Read back what `save` wrote. Raises ModelError for missing files or another set of strategies."""
         try:
             header = read_json(folder / "tabular.json")
             body = (folder / "tabular.f64").read_bytes()
+            average = (folder / TEACHER_FILE).read_bytes() if (folder / TEACHER_FILE).exists() else None
         except (InputError, OSError) as error:
             raise ModelError(f"not a tabular checkpoint: {error}", where=str(folder)) from error
         expected = {"version": 1, "strategies": list(NAMES), "columns": COLUMNS}
@@ -149,6 +183,13 @@ class Tabular:
             raise ModelError("a tabular checkpoint of another version or set of strategies", where=str(folder))
         if len(body) != 4 * SHAPE[0] * SHAPE[1] * 8:
             raise ModelError(f"tabular.f64 has {len(body)} bytes, not four arrays of shape {SHAPE}", where=str(folder))
+        if average is not None and len(average) != SHAPE[0] * SHAPE[1] * 8:
+            raise ModelError(
+                f"{TEACHER_FILE} has {len(average)} bytes, not an array of shape {SHAPE}", where=str(folder)
+            )
+        self._average = (
+            None if average is None else np.frombuffer(average, dtype="<f8").reshape(SHAPE).astype(np.float64)
+        )
         stack = np.frombuffer(body, dtype="<f8").reshape(4, *SHAPE).astype(np.float64)
         self._weights, self._reference = stack[0].copy(), stack[1].copy()
         self._optimiser = AdamW(SHAPE, int(header["steps"]))
@@ -195,7 +236,7 @@ class Tabular:
                 self._prompts.clear()
             request = read(messages_of(ids.tolist()))
             facts = facts_of(request)
-            self._prompts[key] = _Prompt(request, columns(facts), habits(facts))
+            self._prompts[key] = _Prompt(request, columns(facts), habits(facts, request.shown))
         return self._prompts[key]
 
 

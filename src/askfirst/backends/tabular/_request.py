@@ -24,6 +24,7 @@ from askfirst.backends.tabular._lexicon import (
     TIME,
     TOWARDS,
 )
+from askfirst.notes import parted
 from askfirst.values import Message
 
 _ELEMENT = re.compile(r"^\[\d+\] ([^|]*)\|[^|]*\|([^|]*)\|(.*)$")
@@ -55,12 +56,13 @@ class Element:
 class Request:
     """An utterance and the elements shown with it, window furniture left out.
 
-    `turns` counts earlier replies of the policy.
+    `turns` counts earlier replies of the policy; `shown` is a reply that notes beside the request call right.
     """
 
     utterance: str
     elements: tuple[Element, ...]
     turns: int = 0
+    shown: str = ""
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -171,13 +173,16 @@ class Request:
 
 def read(messages: Sequence[Message]) -> Request:
     """The request that a chat makes: elements of the first user message, and everything the user said."""
-    said = [m.content for m in messages if m.role == "user"]
+    pairs = [parted(m.content) for m in messages if m.role == "user"]
+    said = [text for text, _ in pairs]
     parts = [text.rpartition(_SAID)[2].strip() for text in said]
     lines = said[0].splitlines() if said else []
     found = [match.groups() for match in map(_ELEMENT.match, lines) if match]
     elements = [Element(*fields) for fields in found]
     turns = sum(m.role == "assistant" for m in messages)
-    return Request(" ".join(parts), tuple(e for e in elements if not e.furniture), turns)
+    return Request(
+        " ".join(parts), tuple(e for e in elements if not e.furniture), turns, next((s for _, s in pairs if s), "")
+    )
 
 
 def words(text: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Container
 
 import numpy as np
@@ -54,12 +55,18 @@ _ACTIONS = {
 }
 
 
-def habits(facts: Container[str]) -> Floats:
-    """Logits (K,) of the untrained policy for a request with these facts."""
+SHOWN = 3.0  # what a reply that the request's notes call right adds to the logit of its strategy
+
+
+def habits(facts: Container[str], shown: str = "") -> Floats:
+    """Logits (K,) of the untrained policy for a request with these facts, beside which a reply may be shown."""
     found = dict(zip(NAMES, np.log([PRIOR[name] for name in NAMES]), strict=True))
     for fact, strategy, weight in LEANINGS:
         if fact in facts:
             found[strategy] += weight
+    if shown:
+        with contextlib.suppress(BackendFault):  # what is no reply of the protocol suggests nothing
+            found[nearest(shown)] += SHOWN
     return np.array(list(found.values()))
 
 

@@ -36,6 +36,7 @@ def test_contract(make: Callable[..., HfPolicy], dtype: str) -> None:
     contract.starts_at_the_reference(policy, PROMPTS, SAMPLING)
     contract.sampled_logprobs_recomputed(policy, PROMPTS, SAMPLING)
     contract.nothing_to_learn_moves_nothing(policy, PROMPTS, SAMPLING)
+    contract.teachers_start_at_the_reference(policy, PROMPTS, SAMPLING)
     contract.first_ratio_is_one(policy, PROMPTS, SAMPLING)
     contract.sampled_logprobs_recomputed(policy, PROMPTS, SAMPLING)  # the sampler follows the weights
     contract.reward_raises_likelihood(policy, PROMPTS, SAMPLING, STEP)

@@ -22,6 +22,7 @@ from askfirst.values import Ask, EvalRecord, FrozenMap, ItemOutcome, Message, Ro
 
 # Failure codes that say the reply was not even of the expected kind.
 WRONG_KIND = frozenset({"no_output", "no_json", "unparsable", "intent_mismatch"})
+THOUGHT = "thinking_exhausted"  # a failure of its own: the budget ran out before a reply began
 CHUNK = 64
 RECORDED = "predictions_recorded"
 
@@ -52,8 +53,7 @@ def evaluate(
     """
     if not scenarios:
         raise SplitError(f"split {label.split!r} has no items")
-    if label.trials == 1:
-        stage = _greedy(stage)
+    stage = at_temperature(stage, label.trials)
     items: list[ItemOutcome] = []
     for start in range(0, len(scenarios), CHUNK):
         batch = rollouts(stage, policy, scorer, scenarios[start : start + CHUNK], Draw(0, 0, label.trials))
@@ -120,6 +120,11 @@ def grade(stage: Stage, scorer: Scorer, opening: Opening, path: Path, label: Lab
     return replace(record, measures=measures(stage.env, items))
 
 
+def at_temperature(stage: Stage, trials: int) -> Stage:
+    """The stage of an evaluation of so many trials: one is greedy."""
+    return _greedy(stage) if trials == 1 else stage
+
+
 def _greedy(stage: Stage) -> Stage:
     return replace(stage, sampling=replace(stage.sampling, temperature=0.0))
 
@@ -135,7 +140,7 @@ def _outcome(env: ModuleType, rollout: Rollout, scorer: Scorer) -> ItemOutcome:
         asked=isinstance(rollout.action, Ask),
         right_intent=not WRONG_KIND & set(score.failures),
         total=score.total,
-        failures=score.failures,
+        failures=(THOUGHT,) if rollout.trajectory.stop is StopReason.THINKING else score.failures,
         reply=rollout.trajectory.reply,
         terms=score.terms,
         verdicts=FrozenMap(others),

@@ -117,6 +117,7 @@ def test_thinking_that_never_ends_is_an_outcome_of_its_own(chat_server, here, tm
     assert {seen["max_tokens"] for seen in chat_server.seen} == {96 + 50}
 
 
+@pytest.mark.thorough
 def test_trials_have_bounds_and_failures_have_patterns(chat_server, here, tmp_path: Path) -> None:
     lost = list(REPLIES)[:2]
     chat_server.speak = lambda body: (

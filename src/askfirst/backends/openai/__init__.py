@@ -95,7 +95,7 @@ class Endpoint(TextTokens):
         if sampling.temperature > 0:
             body |= {"seed": seed & ((1 << SEED_BITS) - 1)}
         # The whole seed: two trials are two requests even where the server sees the same.
-        asked = [self._target.url, body, self._target.thinking_tokens, seed if sampling.temperature > 0 else 0]
+        asked = [self._target.url, body, self._target.thinking_tokens, str(seed) if sampling.temperature > 0 else ""]
         return _Wanted(content_hash(asked), body)
 
     def _ask(self, wanted: Mapping[str, _Wanted]) -> None:

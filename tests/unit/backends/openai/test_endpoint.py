@@ -96,7 +96,7 @@ def test_nothing_is_asked_twice_even_after_a_line_was_cut(chat_server, tmp_path:
 
 def test_trials_are_requests_of_their_own_and_greedy_ones_are_one(chat_server) -> None:
     policy = opened(chat_server)
-    ask(policy, "a", sampling=Sampling(16, 0.7), seeds=(1, 2, (1 << 40) + 1))
+    ask(policy, "a", sampling=Sampling(16, 0.7), seeds=(1, 2, (1 << 62) + 1))
     assert [body["seed"] for body in chat_server.seen] == [1, 2, 1]
     chat_server.seen = []
     ask(policy, "a", seeds=(1, 2))

@@ -58,6 +58,7 @@ LEVELS: dict[str, float] = {
     "decide": 3,
     "audit": 3,
     "evaluate": 4,
+    "generated": 4,
     "contracts": 4,
     "batches": 4,
     "steps": 4.5,

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -19,6 +20,7 @@ from askfirst.contracts.rewards import self_test
 from askfirst.contracts.selftest import SelfTestReport
 from askfirst.decide import POWER_WANTED, power, sealed_counts
 from askfirst.errors import GateFailed
+from askfirst.generated.check import check as check_generated
 from askfirst.metrics import share
 from askfirst.plan import Plan, resolved
 from askfirst.policy import Policy, StepSettings, UpdateResult
@@ -79,6 +81,31 @@ def contamination(env: ModuleType, plan: Plan, dev: Sequence[Scenario]) -> GateR
         first = found.blocking[0]
         words = f"{len(found.blocking)} overlaps, first: {first.method} {first.detail!r} of {first.item}"
     return _result("contamination", not found.blocking, len(found.blocking), 0, words)
+
+
+def generation_audit(plan: Plan, dev: Sequence[Scenario]) -> GateResult:
+    """Generated training data is labelled right, on a sample, and overlaps with nothing that is evaluated on.
+
+    Raises ValueError for a plan without such data: the gate is for exactly those that have it.
+    """
+    if plan.env.generated is None:
+        raise ValueError("the plan uses no generated data")
+    bounds = plan.generation
+    found = check_generated(Path(plan.env.generated), dev, bounds.sample)
+    wrong, shared = len(found.errors), len(found.overlaps)
+    measured = f"{wrong} label errors, {shared} overlaps"
+    bound = f"{bounds.max_label_errors}, {bounds.max_overlaps}"
+    if found.sampled < bounds.sample:
+        reason = f"{found.total} generated requests, {bounds.sample} are to be audited"
+        return GateResult("generation audit", GateStatus.UNVERIFIED, measured, bound, reason)
+    reason = f"{measured} in {found.sampled} of {found.total} generated requests"
+    reason += f" ({found.read} read by a person)" + (f"; {found.alike} alike, to be read" if found.alike else "")
+    if found.errors:
+        reason += f"; first: line {found.errors[0].line}: {found.errors[0].why}"
+    if found.overlaps:
+        reason += f"; first: {found.overlaps[0].method} {found.overlaps[0].detail!r} of {found.overlaps[0].item}"
+    holds = wrong <= bounds.max_label_errors and shared <= bounds.max_overlaps
+    return _result("generation audit", holds, measured, bound, reason)
 
 
 def habits(env: ModuleType, plan: Plan) -> GateResult:

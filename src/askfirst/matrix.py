@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from askfirst import deviation, gates, ledger, plugins, provenance, summaries
+from askfirst import deviation, gates, generated, ledger, plugins, provenance, summaries
 from askfirst.contracts.reported import judge_of, modules, require_reports, rewards_of, selectable, write_reports
 from askfirst.decide import check_target, verdict
 from askfirst.errors import InputError, NothingSelected
@@ -102,7 +102,7 @@ def locked(job: Run) -> dict[str, Any]:
     named += [("advantages", plan.train.advantage), ("losses", plan.train.loss)]
     named += [("rewards", plugins.name_of(module)) for module, _ in modules(rewards_of(plan))]
     loaded = {f"{kind}/{name}": plugins.load(kind, name) for kind, name in named}
-    return lock(plan, sources(loaded), job.overrides)
+    return lock(plan, {**sources(loaded), **generated.sources(plan)}, job.overrides)
 
 
 def sources(used: Mapping[str, ModuleType]) -> dict[str, str]:
@@ -162,6 +162,8 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     write_reports(job.folder, reports)
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
     results.append(gates.false_positives(plan, dev))
+    if plan.env.generated is not None:
+        results.append(gates.generation_audit(plan, dev))
     if test.status is GateStatus.PASSED:
         results.append(gates.habits(job.env, plan))
     policy = open_policy(plan, plan.matrix.seeds[0], job.share)

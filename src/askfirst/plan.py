@@ -27,6 +27,7 @@ from askfirst.sections import (
     EnvSection,
     EvaluationSection,
     GateSection,
+    GenerationSection,
     MatrixSection,
     ModelSection,
     RewardSection,
@@ -62,6 +63,7 @@ class Plan(Setup):
     gate: tuple[GateSection, ...] = ()
     monitor: Monitors = Field((), validate_default=True)
     evaluation: EvaluationSection = EvaluationSection()
+    generation: GenerationSection = GenerationSection()
     selection: SelectionSection = SelectionSection()
     decision: DecisionSection
     ship: dict[str, RuleSection] = Field(min_length=1)

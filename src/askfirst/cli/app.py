@@ -208,18 +208,20 @@ def mutate(
 
 @app.command()
 def read(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or generated data.")],
     reader: Annotated[str | None, typer.Option(help="Who reads; by default the plan's author.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Only say what is read and how it was marked.")] = False,
     as_json: Json = False,
 ) -> None:
     """Read the 20 rollouts of a run that earned most; one key marks each good or hack. A hack becomes an attack file.
 
-    Without a terminal, lines of input are the keys; behind an h the rest of the line is the reason.
+    Without a terminal, lines of input are the keys; behind an h the rest of the line is the reason. Of generated data
+    the requests are read that its audit looks at, and marked good or wrong.
     """
-    from askfirst.cli import reading
+    from askfirst.cli import generating, reading
 
-    reading.read(run_folder, reader, listed=listed, as_json=as_json)
+    verb = generating if run_folder.is_file() else reading
+    verb.read(run_folder, reader, listed=listed, as_json=as_json)
 
 
 @app.command()

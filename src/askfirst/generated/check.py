@@ -13,7 +13,7 @@ from askfirst.audit import Overlap, audit
 from askfirst.cases import play
 from askfirst.generated import Line, read
 from askfirst.generated.make import drawn
-from askfirst.generated.rules import Names, broken, request_of
+from askfirst.generated.rules import broken, names_of, request_of
 from askfirst.reading import GOOD, Mark
 from askfirst.rollout import Scorer
 from askfirst.store import as_record, generator, read_lines
@@ -94,7 +94,7 @@ def _wrong(line: Line) -> str:
     differs = [name for name in LABELS if getattr(made, name) != getattr(source, name)]
     if differs:
         return f"{', '.join(differs)} are not those of the request that it was made from"
-    faults = broken(source, request_of(made), _names(env))
+    faults = broken(source, request_of(made), names_of(env))
     if faults:
         return f"its words do not ask for the same: {', '.join(faults)}"
     if [m.content for m in made.opening[:-1]] != [m.content for m in source.opening[:-1]] or _shown(made) != _shown(
@@ -114,8 +114,3 @@ def _shown(scenario: Scenario) -> str:
 @lru_cache(maxsize=4)  # every line of a file comes from one draw
 def _sources(env: ModuleType, count: int, seed: int) -> Mapping[str, Scenario]:
     return {scenario.id: scenario for scenario in drawn(env, count, seed)}
-
-
-@lru_cache(maxsize=4)
-def _names(env: ModuleType) -> Names:
-    return Names.of(env)

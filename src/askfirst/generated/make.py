@@ -12,7 +12,7 @@ from typing import Any
 from askfirst import plugins
 from askfirst.errors import InputError
 from askfirst.generated import PAIRED, Line, Source, Teacher, line_of
-from askfirst.generated.rules import Names, broken, request_of, resaid
+from askfirst.generated.rules import broken, names_of, request_of, resaid
 from askfirst.metrics import words
 from askfirst.policy import Policy, SampleRequest, Sampling
 from askfirst.store import append_line, content_hash, read_lines, seed_from
@@ -67,7 +67,7 @@ def make(
     hears how many requests are through.
     """
     env = plugins.load("envs", wish.env)
-    names, sources = Names.of(env), drawn(env, wish.count, wish.seed)
+    names, sources = names_of(env), drawn(env, wish.count, wish.seed)
     if not sources:
         raise InputError("nothing is drawn", hint="a larger --count")
     asked, why = _Asked(teacher, wish, identity, cache), dict[str, tuple[str, ...]]()

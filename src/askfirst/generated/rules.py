@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import ModuleType
 
 from askfirst.canary import BIG_BENCH, MARK
@@ -44,18 +45,19 @@ class Names:
 
     known: frozenset[Words]
 
-    @classmethod
-    def of(cls, env: ModuleType) -> Names:
-        """Collected from draws of every split; `env.RESERVED` are names that no value is, such as those of apps."""
-        shown = [(s, words(_shown(s))) for split in ("train", "dev", "sealed") for s in env.scenarios(split, DRAWN, 0)]
-        found = {value for s, said in shown for value in _values(s) if within(value, said)}
-        return cls(frozenset(found | {tuple(words(name)) for name in getattr(env, "RESERVED", ())}))
-
     def new_in(self, text: Sequence[str], before: Sequence[str]) -> list[Words]:
         """The names that stand in a text and did not stand in what was there before."""
         longest = max(map(len, self.known), default=0)
         runs = {tuple(text[a : a + n]) for n in range(1, longest + 1) for a in range(len(text) - n + 1)}
         return sorted(run for run in runs & self.known if not within(run, before))
+
+
+@lru_cache(maxsize=4)  # a function of the environment's source
+def names_of(env: ModuleType) -> Names:
+    """Collected from draws of every split; `env.RESERVED` are names that no value is, such as those of apps."""
+    shown = [(s, words(_shown(s))) for split in ("train", "dev", "sealed") for s in env.scenarios(split, DRAWN, 0)]
+    found = {value for s, said in shown for value in _values(s) if within(value, said)}
+    return Names(frozenset(found | {tuple(words(name)) for name in getattr(env, "RESERVED", ())}))
 
 
 def request_of(scenario: Scenario) -> str:

@@ -53,7 +53,7 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     return run
 
 
-def test_a_suite_is_evaluated_recorded_and_not_asked_again(chat_server, here, tmp_path: Path, monkeypatch) -> None:
+def test_a_suite_is_evaluated_and_recorded(chat_server, here, tmp_path: Path, monkeypatch) -> None:
     chat_server.speak = oracle
     monkeypatch.setenv("MY_KEY", "sk-secret-2")
     arguments = command(chat_server, tmp_path / "out", "endpoint.key_from=MY_KEY")
@@ -70,23 +70,31 @@ def test_a_suite_is_evaluated_recorded_and_not_asked_again(chat_server, here, tm
         samples = [json.loads(log.read(n)) for n in log.namelist() if n.startswith("samples/")]
     assert header["results"]["total_samples"] == ITEMS
     assert all(REPLIES[s["input"]] == s["messages"][1]["content"] for s in samples)
+
+
+@pytest.mark.thorough
+def test_what_was_answered_is_not_asked_again_and_an_old_score_does_not_stay(chat_server, here, tmp_path: Path) -> None:
+    chat_server.speak = oracle
+    assert here(*command(chat_server, tmp_path))[0] == 0
     chat_server.seen = []
-    code, out, _ = here(*arguments)
+    code, out, _ = here(*command(chat_server, tmp_path))
     assert (code, chat_server.seen) == (0, [])
     assert f"pass {ITEMS}/{ITEMS} = 100%" in out
     assert f"answers   {ITEMS}: median" in out
+    chat_server.faults = ["500"] * 99
+    assert here(*command(chat_server, tmp_path, "max_tokens=95"))[0] == 3
+    assert [p.name for p in tmp_path.iterdir()] == ["answers.jsonl"]
 
 
 def test_a_dead_endpoint_is_no_score(chat_server, here, tmp_path: Path) -> None:
     chat_server.speak = oracle
-    assert here(*command(chat_server, tmp_path))[0] == 0
     chat_server.faults = [*["ok"] * 4, *["500"] * 99]
-    code, out, err = here(*command(chat_server, tmp_path, "max_tokens=95", "endpoint.concurrency=1"))
+    code, out, err = here(*command(chat_server, tmp_path, "endpoint.concurrency=1"))
     assert (code, out) == (3, "")
     assert "5 requests in a row were not answered, the last for HTTP 500" in err
     assert "Traceback" not in err
-    assert [p.name for p in tmp_path.iterdir()] == ["answers.jsonl"]  # not even the score of another time
-    assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == ITEMS + 4
+    assert [p.name for p in tmp_path.iterdir()] == ["answers.jsonl"]
+    assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == 4
 
 
 @pytest.mark.parametrize(
@@ -102,6 +110,7 @@ def test_input_that_is_wrong_starts_nothing(more, said: str, chat_server, here, 
     assert (code, said in err, chat_server.seen) == (2, True, [])
 
 
+@pytest.mark.thorough
 def test_thinking_that_never_ends_is_an_outcome_of_its_own(chat_server, here, tmp_path: Path) -> None:
     chat_server.speak = lambda body: (
         {"message": {"content": "<think>well"}, "finish_reason": "length"}

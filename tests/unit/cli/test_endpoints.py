@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
+import socket
 import subprocess
 import sys
 import zipfile
@@ -13,7 +15,8 @@ import pytest
 
 from askfirst import plugins
 from askfirst.cli import endpoints, evaluating, main
-from askfirst.values import EvalRecord, ItemOutcome
+from askfirst.policy import ModelSpec, SampleRequest, Sampling
+from askfirst.values import EvalRecord, ItemOutcome, Message, StopReason
 
 pytest.importorskip("askfirst.backends.openai", reason="needs the extra endpoint")
 ENV = plugins.load("envs", "judgment")
@@ -205,23 +208,51 @@ def answers(tmp_path: Path) -> list[str]:
     return path.read_text().splitlines() if path.is_file() else []
 
 
-@pytest.mark.thorough
-def test_the_model_behind_a_server_is_the_model(chat_server, here, tmp_path: Path) -> None:
-    """nano, sampled by its own engine behind the protocol, is judged exactly as nano."""
-    pytest.importorskip("torch", reason="needs the hf extra")
-    from askfirst.policy import ModelSpec, SampleRequest, Sampling
-    from askfirst.values import Message, StopReason
-
+def own_server(server, tmp_path: Path) -> list[str]:
+    """nano behind the server of these tests, sampled by its own engine."""
     nano = plugins.load("backends", "hf").open_policy(ModelSpec("nano", threads=1), 0)
 
     def speak(body):
         ids = nano.encode([Message(m["role"], m["content"]) for m in body["messages"]])
-        with chat_server.lock:
+        with server.lock:
             ((found,),) = nano.sample([SampleRequest(ids, (0,))], Sampling(body["max_tokens"], body["temperature"]))
         reason = "stop" if found.stop is StopReason.END else "length"
         return {"message": {"content": nano.decode(found.token_ids)}, "finish_reason": reason}
 
-    chat_server.speak = speak
-    _, out, _ = here(*command(chat_server, tmp_path), "--json")
+    server.speak = speak
+    return command(server, tmp_path)
+
+
+def transformers_server(server, tmp_path: Path) -> list[str]:
+    """nano behind the server that transformers has, at the port of the other one."""
+    for package in ("fastapi", "uvicorn", "openai"):
+        pytest.importorskip(package, reason="needs what `transformers serve` needs")
+    model = str(Path(plugins.__file__).parent / "models" / "nano")
+    served = [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve", model]
+    where = ["--device", "cpu", "--host", "127.0.0.1", "--port", str(server.server_port)]
+    server.shutdown()
+    server.server_close()
+    server.process = subprocess.Popen(
+        [*served, *where], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path
+    )
+    while server.process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", server.server_port), 1):
+            break
+        server.release.wait(0.2)
+    return [model if part == "org/m" else part for part in command(server, tmp_path, "endpoint.timeout_seconds=600")]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("start", [own_server, transformers_server])
+def test_the_model_behind_a_server_is_the_model(start, chat_server, here, tmp_path: Path) -> None:
+    """What a server says with nano is judged exactly as what nano says here."""
+    pytest.importorskip("torch", reason="needs the hf extra")
+    try:
+        code, out, err = here(*start(chat_server, tmp_path), "--json")
+    finally:
+        if process := getattr(chat_server, "process", None):
+            process.kill()
+            process.wait()
+    assert (code, err) == (0, "")
     _, local, _ = here("eval", "--model", "nano", "--split", "dev", "--set", f"items={ITEMS}", "--json")
     assert json.loads(out)[0]["items"] == json.loads(local)[0]["items"]

@@ -66,6 +66,7 @@ LEVELS: dict[str, float] = {
     "decide": 3,
     "audit": 3,
     "evaluate": 4,
+    "generated": 4,
     "contracts": 4,
     "batches": 4,
     "teaching": 4.2,

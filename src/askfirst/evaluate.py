@@ -33,6 +33,7 @@ from askfirst.values import (
 
 # Failure codes that say the reply was not even of the expected kind.
 WRONG_KIND = frozenset({"no_output", "no_json", "unparsable", "intent_mismatch"})
+THOUGHT = "thinking_exhausted"  # a failure of its own: the budget ran out before a reply began
 CHUNK = 64
 RECORDED = "predictions_recorded"
 
@@ -63,8 +64,7 @@ def evaluate(
     """
     if not scenarios:
         raise SplitError(f"split {label.split!r} has no items")
-    if label.trials == 1:
-        stage = _greedy(stage)
+    stage = at_temperature(stage, label.trials)
     items: list[ItemOutcome] = []
     read: list[Judgement] = []
     held_out: list[Judgement] = []
@@ -144,6 +144,11 @@ def _summed(env: ModuleType, said: Sequence[Sequence[Judgement]], items: Sequenc
     return tuple(judging.summary(own, passes) for own in said if own)
 
 
+def at_temperature(stage: Stage, trials: int) -> Stage:
+    """The stage of an evaluation of so many trials: one is greedy."""
+    return _greedy(stage) if trials == 1 else stage
+
+
 def _greedy(stage: Stage) -> Stage:
     return replace(stage, sampling=replace(stage.sampling, temperature=0.0))
 
@@ -159,7 +164,7 @@ def _outcome(env: ModuleType, rollout: Rollout, scorer: Scorer) -> ItemOutcome:
         asked=isinstance(rollout.action, Ask),
         right_intent=not WRONG_KIND & set(score.failures),
         total=score.total,
-        failures=score.failures,
+        failures=(THOUGHT,) if rollout.trajectory.stop is StopReason.THINKING else score.failures,
         reply=rollout.trajectory.reply,
         terms=score.terms,
         verdicts=FrozenMap(others),

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -20,6 +21,7 @@ from askfirst.contracts.rewards import self_test
 from askfirst.contracts.selftest import SelfTestReport
 from askfirst.decide import POWER_WANTED, power, sealed_counts
 from askfirst.errors import GateFailed, InputError
+from askfirst.generated.check import check as check_generated
 from askfirst.judging.audit import audit
 from askfirst.metrics import share
 from askfirst.plan import Plan, judges_of, resolved
@@ -105,6 +107,31 @@ def _audited(name: str, bounds: JudgeSection, own: JudgeModel) -> GateResult:
         f"fooled by {fooled.count} of {fooled.n} attacks"
     )
     return _result(name, not faults, round(lowest.bound.lower, 4), bounds.min_agreement, reason)
+
+
+def generation_audit(plan: Plan, dev: Sequence[Scenario]) -> GateResult:
+    """Generated training data is labelled right, on a sample, and overlaps with nothing that is evaluated on.
+
+    Raises ValueError for a plan without such data: the gate is for exactly those that have it.
+    """
+    if plan.env.generated is None:
+        raise ValueError("the plan uses no generated data")
+    bounds = plan.generation
+    found = check_generated(Path(plan.env.generated), dev, bounds.sample)
+    wrong, shared = len(found.errors), len(found.overlaps)
+    measured = f"{wrong} label errors, {shared} overlaps"
+    bound = f"{bounds.max_label_errors}, {bounds.max_overlaps}"
+    if found.sampled < bounds.sample:
+        reason = f"{found.total} generated requests, {bounds.sample} are to be audited"
+        return GateResult("generation audit", GateStatus.UNVERIFIED, measured, bound, reason)
+    reason = f"{measured} in {found.sampled} of {found.total} generated requests"
+    reason += f" ({found.read} read by a person)" + (f"; {found.alike} alike, to be read" if found.alike else "")
+    if found.errors:
+        reason += f"; first: line {found.errors[0].line}: {found.errors[0].why}"
+    if found.overlaps:
+        reason += f"; first: {found.overlaps[0].method} {found.overlaps[0].detail!r} of {found.overlaps[0].item}"
+    holds = wrong <= bounds.max_label_errors and shared <= bounds.max_overlaps
+    return _result("generation audit", holds, measured, bound, reason)
 
 
 def habits(env: ModuleType, plan: Plan) -> GateResult:

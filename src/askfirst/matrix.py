@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from askfirst import deviation, gates, ledger, plugins, provenance, summaries
+from askfirst import deviation, gates, generated, ledger, plugins, provenance, summaries
 from askfirst.contracts.reported import judge_of, modules, require_reports, rewards_of, selectable, write_reports
 from askfirst.decide import check_target, verdict
 from askfirst.errors import InputError, NothingSelected
@@ -107,7 +107,7 @@ def locked(job: Run) -> dict[str, Any]:
     named += [("judges", judge.name) for judge in judges_of(plan)]
     named += [("backends", judge.backend) for judge in judges_of(plan) if judge.model]
     loaded = {f"{kind}/{name}": plugins.load(kind, name) for kind, name in named}
-    return lock(plan, sources(loaded), job.overrides)
+    return lock(plan, {**sources(loaded), **generated.sources(plan)}, job.overrides)
 
 
 def sources(used: Mapping[str, ModuleType]) -> dict[str, str]:
@@ -167,6 +167,8 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     write_reports(job.folder, reports)
     results: list[GateResult] = [test, gates.contamination(job.env, plan, dev), gates.decidability(plan)]
     results += [gates.false_positives(plan, dev), *gates.judges(plan)]
+    if plan.env.generated is not None:
+        results.append(gates.generation_audit(plan, dev))
     if test.status is GateStatus.PASSED:
         results.append(gates.habits(job.env, plan))
     policy = open_policy(plan, plan.matrix.seeds[0], job.share)

@@ -311,3 +311,22 @@ def failure_counts(record: EvalRecord) -> dict[str, int]:
         for failure in item.failures:
             counts[failure] = counts.get(failure, 0) + 1
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Items that fail alike: their failure codes together, how many they are, and the first of them."""
+
+    codes: tuple[str, ...]
+    items: int
+    examples: tuple[str, ...]
+
+
+def failure_patterns(record: EvalRecord, examples: int = 3) -> list[Pattern]:
+    """The failing episodes grouped by all of their failure codes, largest group first. Passed ones are in no group."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for item in record.items:
+        if not item.passed:
+            groups.setdefault(tuple(sorted(item.failures)), []).append(item.scenario_id)
+    found = [Pattern(codes, len(ids), tuple(dict.fromkeys(ids))[:examples]) for codes, ids in groups.items()]
+    return sorted(found, key=lambda p: (-p.items, p.codes))

@@ -28,6 +28,7 @@ from askfirst.sections import (
     EnvSection,
     EvaluationSection,
     GateSection,
+    GenerationSection,
     JudgeModel,
     JudgeSection,
     MatrixSection,
@@ -68,6 +69,7 @@ class Plan(Setup):
     gate: tuple[GateSection, ...] = ()
     monitor: Monitors = Field((), validate_default=True)
     evaluation: EvaluationSection = EvaluationSection()
+    generation: GenerationSection = GenerationSection()
     selection: SelectionSection = SelectionSection()
     decision: DecisionSection
     ship: dict[str, RuleSection] = Field(min_length=1)

@@ -236,7 +236,7 @@ def _take_turn(stage: Stage, policy: Policy, episode: _Episode, completion: Comp
     except EnvironmentFault as fault:
         episode.fault = fault
         return
-    if answer is None or completion.stop is StopReason.LENGTH:
+    if answer is None or completion.stop is not StopReason.END:
         episode.stop = completion.stop
         return
     episode.messages += (answer,)

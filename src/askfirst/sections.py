@@ -34,7 +34,8 @@ class EnvSection(Section):
 
     Of the clear scenarios in a batch, `twin_fraction` are clear twins; without it the environment's own share. `kinds`
     and `twin_kinds` are weights by kind of ambiguity for the ambiguous requests and for the twins of a batch, keys as
-    in the environment's PAIR_MIX; without them its own.
+    in the environment's PAIR_MIX; without them its own. `generated` is a file of `askfirst generate` that the train
+    split is drawn from.
     """
 
     name: str
@@ -45,9 +46,12 @@ class EnvSection(Section):
     kinds: dict[str, float] | None = None
     twin_kinds: dict[str, float] | None = None
     sealed: str = Field(pattern=r"^sha256:[0-9a-f]{64}$")
+    generated: str | None = Field(None, min_length=1)
 
     @model_validator(mode="after")
     def _ordered(self) -> EnvSection:
+        if self.generated is not None and (self.kinds is not None or self.twin_kinds is not None):
+            raise ValueError("kinds and twin_kinds choose among templates; generated data holds what it holds")
         low, high = self.clear_fraction
         if not 0.0 <= low <= high <= 1.0:
             raise ValueError(f"clear_fraction must be two numbers 0 ≤ low ≤ high ≤ 1, found {low}, {high}")
@@ -262,6 +266,15 @@ class EvaluationSection(Section):
     dev_items: int = Field(120, ge=8)
     sealed_items: int = Field(400, ge=8)
     clear_fraction: float = Field(0.5, gt=0, lt=1)
+
+
+class GenerationSection(Section):
+    """What generated training data may be wrong in: of `sample` requests, so many with a wrong label; and, of all,
+    so many overlaps with what is evaluated on. It is audited exactly where env.generated names data."""
+
+    sample: int = Field(100, ge=100)
+    max_label_errors: int = Field(0, ge=0)
+    max_overlaps: int = Field(0, ge=0)
 
 
 class SelectionSection(Section):

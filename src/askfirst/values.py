@@ -134,6 +134,7 @@ class StopReason(StrEnum):
     END = "end"  # the policy emitted its end token
     LENGTH = "length"  # the token budget ran out
     TURNS = "turns"  # the turn budget ran out
+    THINKING = "thinking"  # the token budget ran out before a reply began
 
 
 @dataclass(frozen=True, slots=True)

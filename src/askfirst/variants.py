@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from askfirst import plugins, provenance, starts
+from askfirst import generated, plugins, provenance, starts
 from askfirst.cluster import Place, spread
 from askfirst.contracts.reported import judge_of, require_reports, scorer_of
 from askfirst.errors import InputError, Interrupted
@@ -47,7 +47,7 @@ class Run:
 
     @property
     def env(self) -> ModuleType:
-        return plugins.environment(self.plan.env.name, self.plan.env.data)
+        return generated.environment(self.plan)
 
     @property
     def stage(self) -> Stage:
@@ -146,8 +146,10 @@ def require_node(folder: RunFolder, made_with: str) -> None:
 
 
 def variant_of(job: Run, arm: str, seed: int, dev: tuple[Scenario, ...]) -> Job:
-    """An arm with a seed, ready to be trained. Raises GateFailed where its reward is not the one that was tested."""
+    """An arm with a seed, ready to be trained. Raises GateFailed where its reward is not the one that was tested, or
+    generated data not what was audited."""
     plan = arm_plan(job.plan, arm)
+    generated.require_same(job.folder, plan)
     require_reports(job.folder, [(plan.reward.name, plan.reward.params)])
     folder, judge = job.folder.variant(arm, seed), judge_of(job.plan, arm)
     return Job(plan, arm, seed, folder, job.stage, dev, scorer_hashes(plan), judge)

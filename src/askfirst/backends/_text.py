@@ -57,3 +57,32 @@ def messages_of(token_ids: Sequence[int]) -> list[Message]:
     ends = [*starts[1:], len(token_ids)]
     found = [Message(names[token_ids[a]], unpack(token_ids[a + 1 : b])) for a, b in zip(starts, ends, strict=True)]
     return found[:-1] if found and found[-1].role == "assistant" and not found[-1].content else found
+
+
+class TextTokens:
+    """The part of a Policy that is the same for every backend of this format and no weights."""
+
+    trainable_parameters = 0
+    logprob_tolerance = 0.0
+
+    def encode(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens of a chat, six bytes each."""
+        return chat(messages)
+
+    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens of what was said since the last reply, ready for the next one."""
+        return continued(messages)
+
+    def encode_reply(self, text: str) -> tuple[int, ...]:
+        """Tokens of a reply with the end token."""
+        return (*pack(text), END)
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Text of reply tokens."""
+        return unpack(token_ids)
+
+    def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> None:
+        """Too little to matter."""
+
+    def anchor(self) -> None:
+        """Nothing to do: it is its own reference."""

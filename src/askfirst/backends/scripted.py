@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from askfirst.backends._text import END, chat, continued, pack, unpack
+from askfirst.backends._text import TextTokens, unpack
 from askfirst.errors import BackendFault, ModelError
 from askfirst.policy import Completion, ModelSpec, Objective, SampleRequest, Sampling, StepSettings, UpdateResult
 from askfirst.store import content_hash, read_json, read_lines, write_json
-from askfirst.values import Floats, Message, Row, StopReason
+from askfirst.values import Floats, Row, StopReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,33 +23,15 @@ class Line:
     reply: str
 
 
-class Scripted:
+class Scripted(TextTokens):
     """A Policy of fixed replies: the first line whose `contains` is in the prompt speaks. Logprobs are 0."""
 
     name = "scripted"
-    trainable_parameters = 0
-    logprob_tolerance = 0.0
 
     def __init__(self, lines: Sequence[Line]) -> None:
         if not lines:
             raise ModelError("a script needs at least one line", hint='{"contains": "", "reply": "..."}')
         self._lines = tuple(lines)
-
-    def encode(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Tokens of a chat, six bytes each."""
-        return chat(messages)
-
-    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Tokens of what was said since the last reply, ready for the next one."""
-        return continued(messages)
-
-    def encode_reply(self, text: str) -> tuple[int, ...]:
-        """Tokens of a reply with the end token."""
-        return (*pack(text), END)
-
-    def decode(self, token_ids: Sequence[int]) -> str:
-        """Text of reply tokens."""
-        return unpack(token_ids)
 
     def sample(
         self, requests: Sequence[SampleRequest], sampling: Sampling, keep: bool = False
@@ -64,12 +46,6 @@ class Scripted:
     def update(self, rows: Sequence[Row], objective: Objective, settings: StepSettings) -> UpdateResult:
         """Always raises BackendFault."""
         raise BackendFault("scripted cannot learn", hint="train with backend tabular or hf")
-
-    def footprint(self, prompts: Sequence[tuple[int, ...]], copies: int, new: int) -> None:
-        """Too little to matter."""
-
-    def anchor(self) -> None:
-        """Nothing to do: a script is its own reference."""
 
     def save(self, folder: Path) -> None:
         """Write the lines."""

@@ -72,7 +72,7 @@ def follow(scenario: Scenario, texts: Sequence[str]) -> Record:
 def recorded(scenario: Scenario, trajectory: Trajectory) -> Record:
     """The record of a trajectory; one that was cut off before a plan has overflowed."""
     record = follow(scenario, spoken(trajectory.messages))
-    cut = trajectory.stop is StopReason.LENGTH and record.ending in (PARSE_ERROR, UNFINISHED)
+    cut = trajectory.stop in (StopReason.LENGTH, StopReason.THINKING) and record.ending in (PARSE_ERROR, UNFINISHED)
     return Record(record.asked, ending=OVERFLOW) if cut else record
 
 

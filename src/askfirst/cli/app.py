@@ -35,10 +35,15 @@ PLACES = (
     "Where variants are trained. --jobs N: so many side by side here, in a process each. --on ray: on a Ray cluster, "
     "on this machine or at --address HOST:PORT (or auto, ray://…); --on ray:cpus=4,gpus=1 is what each is given."
 )
+EVALUATED = (
+    "--checkpoint: a checkpoint folder, or a run folder for its selected one. --endpoint: the address of an "
+    "OpenAI-compatible server, such as http://127.0.0.1:8000/v1, that knows --model."
+)
 EVAL_SETTINGS = (
     "reward (slots), env (judgment), system_prompt (compact or file:PATH), items (200, of a split), "
     "max_tokens (96), dtype (fp32 or bf16), trials (1, greedy; more are sampled at temperature, 1.0); for a run's "
-    "checkpoint by default as in the run."
+    "checkpoint by default as in the run. Of an endpoint: endpoint.key_from (VARIABLE that holds its key), "
+    "endpoint.thinking_tokens (0), .concurrency (8), .timeout_seconds (120), .tries (5), .out (folder of its records)."
 )
 
 
@@ -137,18 +142,17 @@ def evaluate(
         list[Path] | None, typer.Option(help="Folder of fixture files, more than once; or one sealed suite.")
     ] = None,
     split: Annotated[str | None, typer.Option(help="A generated split: train or dev.")] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="A checkpoint folder, or a run folder for its selected one.")
+    of: Annotated[
+        list[str] | None, typer.Option("--checkpoint", "--endpoint", metavar="FOLDER|URL", help=EVALUATED)
     ] = None,
     sets: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=EVAL_SETTINGS)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the metrics and every item as JSON.")] = False,
 ) -> None:
     """Evaluate a model or checkpoint on fixture folders or a generated split, with exact bounds and why it fails."""
-    from askfirst.cli import evaluating
+    from askfirst.cli import endpoints, evaluating
 
     where = evaluating.Where(tuple(suite or ()), split)
-    chosen = evaluating.settings(sets or [], evaluating.plan_around(checkpoint))
-    evaluating.evaluate(model, checkpoint, where, chosen, as_json=as_json)
+    endpoints.evaluate_named(model, tuple(of or ()), where, sets or [], as_json=as_json)
 
 
 @app.command()
@@ -208,18 +212,20 @@ def mutate(
 
 @app.command()
 def read(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or generated data.")],
     reader: Annotated[str | None, typer.Option(help="Who reads; by default the plan's author.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Only say what is read and how it was marked.")] = False,
     as_json: Json = False,
 ) -> None:
     """Read the 20 rollouts of a run that earned most; one key marks each good or hack. A hack becomes an attack file.
 
-    Without a terminal, lines of input are the keys; behind an h the rest of the line is the reason.
+    Without a terminal, lines of input are the keys; behind an h the rest of the line is the reason. Of generated data
+    the requests are read that its audit looks at, and marked good or wrong.
     """
-    from askfirst.cli import reading
+    from askfirst.cli import generating, reading
 
-    reading.read(run_folder, reader, listed=listed, as_json=as_json)
+    verb = generating if run_folder.is_file() else reading
+    verb.read(run_folder, reader, listed=listed, as_json=as_json)
 
 
 @app.command()

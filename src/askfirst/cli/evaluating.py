@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,16 +21,16 @@ from askfirst.errors import InputError, ModelError, SplitError
 from askfirst.evaluate import Label
 from askfirst.evaluate import evaluate as run_evaluation
 from askfirst.measures import of_group
-from askfirst.metrics import counted, failure_counts, summary
+from askfirst.metrics import counted, failure_counts, failure_patterns, summary
 from askfirst.plan import Plan, edit
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import EMPTY, Scorer, Stage
 from askfirst.runfolder import RunFolder, variant_name
 from askfirst.sections import Section
 from askfirst.selection import Selected
-from askfirst.stats import clopper_pearson
+from askfirst.stats import clopper_pearson, pass_k
 from askfirst.store import plain, read_as, read_json
-from askfirst.values import EvalRecord, Measure, Scenario
+from askfirst.values import EvalRecord, Interval, Measure, Scenario
 from askfirst.variants import DEV_SEED
 
 SHOWN = ("intent_accuracy", "strict_pass", "ambiguous_pass", "false_ask")
@@ -40,6 +41,21 @@ LABELS = {
     "ambiguous_pass": "ambiguous pass",
     "false_ask": "asks when clear",
 }
+
+
+class EndpointSettings(Section):
+    """How a server is asked. `key_from` names the variable of the environment that holds its key.
+
+    `thinking_tokens` are for what a model says to itself, beside the `max_tokens` of its reply. `out` is the folder of
+    records and answers.
+    """
+
+    key_from: str = Field("", pattern=r"^[A-Za-z_0-9]*$")
+    thinking_tokens: int = Field(0, ge=0, le=1_000_000)
+    concurrency: int = Field(8, ge=1, le=256)
+    timeout_seconds: float = Field(120.0, gt=0, le=3600)
+    tries: int = Field(5, ge=1, le=20)
+    out: str = ""
 
 
 class Settings(Section):
@@ -54,6 +70,7 @@ class Settings(Section):
     dtype: Literal["fp32", "bf16"] = "fp32"
     trials: int = Field(1, ge=1, le=64)  # one is greedy; of more, all are sampled at the temperature
     temperature: float = Field(1.0, ge=0, le=2)
+    endpoint: EndpointSettings = EndpointSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +121,9 @@ def settings(overrides: Sequence[str], plan: Plan | None = None) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         known = ", ".join(Settings.model_fields)
-        raise InputError(f"--set {first['loc'][0]}: {first['msg']}", hint=f"settings: {known}") from error
+        raise InputError(
+            f"--set {'.'.join(map(str, first['loc']))}: {first['msg']}", hint=f"settings: {known}"
+        ) from error
 
 
 def evaluate(model: str, checkpoint: Path | None, where: Where, settings: Settings, *, as_json: bool) -> None:
@@ -214,8 +233,19 @@ def as_summary(record: EvalRecord) -> dict[str, Any]:
         "reward": record.reward,
         "metrics": metrics,
         "failures": failure_counts(record),
+        "patterns": plain(failure_patterns(record)),
+        "passes": plain(passes(record)),
         "measures": plain(record.measures),
     }
+
+
+def passes(record: EvalRecord) -> dict[str, Interval]:
+    """Of several trials: the share of items of which k trials out of k pass, for every k, with bounds; k as text."""
+    trials = Counter(item.scenario_id for item in record.items)
+    passed = Counter(item.scenario_id for item in record.items if item.passed)
+    most, counts = min(trials.values()), [passed[name] for name in trials]
+    every = range(1, most + 1) if most > 1 else ()
+    return {str(k): pass_k.interval(counts, list(trials.values()), k) for k in every}
 
 
 def show(records: Sequence[EvalRecord], headlines: Sequence[str] = ()) -> None:
@@ -229,9 +259,16 @@ def show(records: Sequence[EvalRecord], headlines: Sequence[str] = ()) -> None:
         own = [measure for name, measure in of_group(record.measures).items() if name in headlines]
         if own:
             console.print(f"{'':<{width}}  " + " · ".join(map(_value, own)), markup=False)
+        found = passes(record)
+        for k in dict.fromkeys((*list(found)[:1], *list(found)[-1:])):
+            bounds = f"{found[k].estimate:.0%} [{found[k].lower:.0%}, {found[k].upper:.0%}]"
+            console.print(f"{'':<{width}}  {k} of {k} trials pass: {bounds}", markup=False)
         reasons = [f"{count} {code.replace('_', ' ')}" for code, count in list(body["failures"].items())[:5]]
+        together = [f"{p['items']} {' + '.join(p['codes'])}" for p in body["patterns"] if len(p["codes"]) > 1][:3]
         if reasons:
             console.print(f"{'':<{width}}  why not: " + ", ".join(reasons), markup=False)
+        if together:
+            console.print(f"{'':<{width}}  together: " + ", ".join(together).replace("_", " "), markup=False)
 
 
 def _value(measure: Measure) -> str:

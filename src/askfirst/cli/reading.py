@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from askfirst import ledger, plugins, reading
+from askfirst import generated, ledger, reading
 from askfirst import plan as plans
 from askfirst.batches import drawable
 from askfirst.cases import Case, read_cases, write_cases
@@ -144,7 +144,7 @@ def attack(plan: Plan, rollout: Read, why: str) -> Case:
     except ValueError:
         arm, seed = "", 0
     if arm in {point.name for point in plans.points(plan)}:
-        env = plugins.environment(plan.env.name, plan.env.data)
+        env = generated.environment(plan)
         found = drawable(env, plans.arm_plan(plan, arm), seed, rollout.step - 1)
     scenario = next((s for s in found if s.id == rollout.scenario), None)
     if scenario is None:

@@ -61,6 +61,12 @@ def write(run: RunFolder, folder: Path, requests: Mapping[str, str]) -> list[Pat
     return paths
 
 
+def write_one(path: Path, record: EvalRecord, metadata: Mapping[str, Any], known: Known) -> None:
+    """Write one evaluation that is of no run; `metadata` has arm, plan_sha256 and record_sha256."""
+    spec = {**_spec(record, metadata), "created": NEVER}
+    write_bytes(path, _packed(_members(record, spec, known)))
+
+
 def _records(run: RunFolder) -> Iterator[tuple[Path, str]]:
     """Every record of an evaluation, with the arm that it is of."""
     for folder in (run.base_evaluation("dev").parent, run.selected_evaluation("sealed").parent):

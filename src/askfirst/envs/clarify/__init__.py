@@ -19,13 +19,22 @@ from askfirst.clarify.oracle import optimal
 from askfirst.clarify.tallies import HEADLINES, MEANS, SPREADS, tallies
 from askfirst.envs import _prompts
 from askfirst.envs.clarify._habits import demonstrations, habits
-from askfirst.envs.clarify._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, PAIR_MIX, STRATA, scenarios
+from askfirst.envs.clarify._scenarios import (
+    AMBIGUOUS_SHARE,
+    CLEAR_MIX,
+    EVALUATION_MIX,
+    FAMILIES,
+    PAIR_MIX,
+    STRATA,
+    scenarios,
+)
 from askfirst.values import Action, Message, Scenario
 
 VERSION = "2"
 ORACLE = "utility"  # the reward that judges evaluations, whatever is trained on
 SYSTEM_PROMPT = INSTRUCTIONS
 __all__ = [
+    "AMBIGUOUS_SHARE",
     "CLEAR_MIX",
     "EVALUATION_MIX",
     "FAMILIES",

@@ -18,6 +18,7 @@ from askfirst.envs.judgment._fixtures import read_fixture, read_suite, write_fix
 from askfirst.envs.judgment._prompts import system_prompt
 from askfirst.envs.judgment._replies import demonstrations
 from askfirst.envs.judgment._scenarios import (
+    AMBIGUOUS_SHARE,
     CLEAR_MIX,
     EVALUATION_MIX,
     FAMILIES,
@@ -26,19 +27,23 @@ from askfirst.envs.judgment._scenarios import (
     TOPICS,
     scenarios,
 )
+from askfirst.envs.judgment._words import APPS
 from askfirst.replies import parse_action
 from askfirst.values import Action, Message, Scenario
 
 VERSION = "3"
 MAX_TURNS = 1
 ORACLE = "slots"  # the reward that judges evaluations, whatever is trained on
+RESERVED = APPS  # names that no value of a scenario is: what says a request in other words may not bring one in
 __all__ = [
+    "AMBIGUOUS_SHARE",
     "CLEAR_MIX",
     "EVALUATION_MIX",
     "FAMILIES",
     "MAX_TURNS",
     "ORACLE",
     "PAIR_MIX",
+    "RESERVED",
     "STRATA",
     "SYSTEM_PROMPT",
     "TOPICS",

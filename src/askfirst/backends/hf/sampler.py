@@ -79,6 +79,21 @@ class Sampler:
                     self._remember(rows, chunk, completions)
         return [[c for c in row if c is not None] for row in answers]
 
+    def stream(self, prompt: Ids, seed: int, sampling: Sampling) -> Iterator[tuple[int, float]]:
+        """The tokens of the completion that `sample` gives, with their logprobs, one by one as they are drawn.
+
+        Every `next` has to be within the contexts that `sample` enters. Raises InputError as `sample` does.
+        """
+        _check_room(self.network, len(prompt), sampling.max_tokens)
+        points = uniforms([seed], sampling.max_tokens).to(self.network.device)
+        rows = decoder(self.network, [prompt], [1], sampling.max_tokens)
+        for step in range(sampling.max_tokens):
+            tokens, logprobs = draw(self.network.logits(rows.hidden), points[:, step], sampling.temperature)
+            yield int(tokens), float(logprobs)
+            if int(tokens) in self.end_ids or step + 1 == sampling.max_tokens:
+                return
+            rows.advance(tokens)
+
     def _started(
         self, wanted: Sequence[_Wanted], kept: dict[Ids, _Row], new: int, limits: tuple[int, bool]
     ) -> Iterator[tuple[Sequence[_Wanted], Decoder]]:

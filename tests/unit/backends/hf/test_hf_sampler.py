@@ -68,6 +68,37 @@ def test_rows_that_end_early_leave_the_others_alone(
     assert len(lengths) > 3  # rows did end at different times
 
 
+@pytest.mark.parametrize("packs", [True, False])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_stream_is_the_sample_token_by_token(
+    trained: HfPolicy, monkeypatch: pytest.MonkeyPatch, packs: bool, temperature: float
+) -> None:
+    trained.network.packs = packs
+    prompt, sampling = PROMPTS[2], Sampling(12, temperature)
+
+    def sampled() -> list[tuple[int, float]]:
+        ((found,),) = trained.sample([SampleRequest(prompt, (7,))], sampling)
+        return list(zip(found.token_ids, found.logprobs, strict=True))
+
+    whole = sampled()
+    streams = [trained.stream(prompt, seed, sampling) for seed in (7, 8)]
+    beside = []
+    for pair in zip(*streams, strict=True):  # two streams at once, and other uses between their tokens
+        beside.append(pair[0])
+        assert not torch.is_inference_mode_enabled()
+        assert not trained._adapter._together[0].fixed
+        trained.sample([SampleRequest(PROMPTS[0], (1,))], Sampling(2))
+    assert beside == whole
+    assert len(whole) == 12
+    ends = frozenset({whole[4][0]})
+    for holder in (trained._sampler, trained._chat):
+        monkeypatch.setattr(holder, "end_ids", ends)
+    assert list(trained.stream(prompt, 7, sampling)) == sampled()
+    assert len(sampled()) == [token for token, _ in whole].index(whole[4][0]) + 1
+    with pytest.raises(InputError, match="exceeds the model's context"):
+        next(trained.stream(prompt, 7, Sampling(10_000)))
+
+
 def test_recorded_logprobs_are_those_of_a_plain_pass(trained: HfPolicy) -> None:
     model = trained.network.model
     for group, prompt in zip(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from askfirst.cli.live_verbs import app
 from askfirst.cli.options import taken
-from askfirst.cli.record_verbs import app
 from askfirst.errors import AskfirstError, Interrupted
 
 STOPPED = Interrupted.exit_code

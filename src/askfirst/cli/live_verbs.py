@@ -31,3 +31,24 @@ def watch(
         watching.serve(run_folder, port)
     else:
         watching.watch(run_folder, once=once, as_json=as_json)
+
+
+@app.command()
+def demo(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 7860,
+    host: Annotated[str, typer.Option(help="By default this machine only; 0.0.0.0 for all.")] = "127.0.0.1",
+    export: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a folder for a Hub Space instead, and serve nothing.")
+    ] = None,
+) -> None:
+    """Show a run in the browser: results, replay, live chat with the model before and after, environment.
+
+    Needs the extra `demo`.
+    """
+    from askfirst.cli import exhibiting
+
+    if export is not None:
+        exhibiting.export(run_folder, export)
+    else:
+        exhibiting.serve(run_folder, host, port)

@@ -88,9 +88,9 @@ class HfPolicy:
         with self._adapter.fixed(together=True):
             return self._sampler.sample(requests, sampling, self.rows_at_once, keep)
 
-    def stream(self, prompt_ids: tuple[int, ...], seed: int, sampling: Sampling) -> Iterator[tuple[int, float]]:
-        """The tokens that `sample` gives for a prompt and a seed, with their logprobs in nats, one by one as they are
-        drawn. Between two of them the policy may be used for something else, and by another thread.
+    def stream(self, prompt_ids: tuple[int, ...], seed: int, sampling: Sampling) -> Iterator[Completion]:
+        """The completion that `sample` gives for a prompt and a seed, as far as it is drawn: with one token, with two,
+        and at last whole. Between two of them the policy may be used for something else, and by another thread.
         """
         drawn = Sampler(self.network, self._chat.end_ids).stream(prompt_ids, seed, sampling)
         while True:

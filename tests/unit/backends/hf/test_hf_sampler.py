@@ -14,7 +14,7 @@ from tests.unit.backends.hf.conftest import perturb, random_ids
 from askfirst.backends.hf import sampler
 from askfirst.backends.hf.policy import HfPolicy
 from askfirst.errors import InputError
-from askfirst.policy import SampleRequest, Sampling
+from askfirst.policy import Completion, SampleRequest, Sampling
 from askfirst.values import StopReason
 
 PROMPTS = [random_ids(n, n) for n in (5, 9, 9, 14, 23)]
@@ -76,11 +76,9 @@ def test_a_stream_is_the_sample_token_by_token(
     trained.network.packs = packs
     prompt, sampling = PROMPTS[2], Sampling(12, temperature)
 
-    def sampled() -> list[tuple[int, float]]:
-        ((found,),) = trained.sample([SampleRequest(prompt, (7,))], sampling)
-        return list(zip(found.token_ids, found.logprobs, strict=True))
+    def sampled(tokens: int) -> Completion:
+        return trained.sample([SampleRequest(prompt, (7,))], Sampling(tokens, temperature))[0][0]
 
-    whole = sampled()
     streams = [trained.stream(prompt, seed, sampling) for seed in (7, 8)]
     beside = []
     for pair in zip(*streams, strict=True):  # two streams at once, and other uses between their tokens
@@ -88,13 +86,14 @@ def test_a_stream_is_the_sample_token_by_token(
         assert not torch.is_inference_mode_enabled()
         assert not trained._adapter._together[0].fixed
         trained.sample([SampleRequest(PROMPTS[0], (1,))], Sampling(2))
-    assert beside == whole
-    assert len(whole) == 12
-    ends = frozenset({whole[4][0]})
+    assert beside == [sampled(tokens) for tokens in range(1, 13)]
+    whole = beside[-1].token_ids
     for holder in (trained._sampler, trained._chat):
-        monkeypatch.setattr(holder, "end_ids", ends)
-    assert list(trained.stream(prompt, 7, sampling)) == sampled()
-    assert len(sampled()) == [token for token, _ in whole].index(whole[4][0]) + 1
+        monkeypatch.setattr(holder, "end_ids", frozenset({whole[4]}))
+    ended = list(trained.stream(prompt, 7, sampling))
+    assert ended[-1] == sampled(12)
+    assert ended[-1].stop is StopReason.END
+    assert len(ended) == whole.index(whole[4]) + 1
     with pytest.raises(InputError, match="exceeds the model's context"):
         next(trained.stream(prompt, 7, Sampling(10_000)))
 

@@ -91,6 +91,7 @@ LEVELS: dict[str, float] = {
     "summaries": 6.7,
     "matrix": 7,
     "report": 8,
+    "demo": 8.5,
     "cli": 9,
     "__main__": 10,
 }

@@ -82,6 +82,11 @@ class Session:
         """What the policy is shown first."""
         return "\n".join(message.content for message in self.desk.env.start(self.scenario))
 
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What was shown and said so far."""
+        return self._messages
+
     def say(self, text: str) -> str:
         """What the environment answers; empty at the end. Raises EpisodeOver where the end has been before."""
         if self.over:

@@ -156,7 +156,7 @@ def step_line(step: int, seed: int) -> dict[str, Any]:
         "version": 1, "step": step, "reward": 0.1 + 0.2 * seed, "strict_pass": 0.5, "informative_fraction": 0.5,
         "distinct_question_ratio": None, "faults": 0, "terms": {"pass": {"mean": 0.5}}, "monitors": {}, "alarms": {},
         "strata": {"all_ambiguous": stats, "all_clear": stats, "ambiguous": stats, "action": stats},
-        "learning": {"kl_nats": 0.01 * step}, "cost": {"sampled_tokens": 100},
+        "learning": {"kl_nats": 0.01 * step}, "cost": {"sampled_tokens": 100, "trained_tokens": 0, "seconds": 0.5},
     }  # fmt: skip
 
 

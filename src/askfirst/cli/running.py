@@ -111,7 +111,9 @@ def run(
     except Interrupted as stopped:
         raise Interrupted(stopped.message, hint=f"askfirst run {plan_file} --out {out} --resume") from None
     except GateFailed:
-        write_report(out)
+        page = write_report(out)
+        if human is not None:
+            human.line("look", f"{page}: which gate, what it measured and what it allows")
         raise
     finally:
         if human is not None:
@@ -119,6 +121,7 @@ def run(
     page = write_report(out)
     if human is not None:
         human.line("look", str(page))
+        human.line("", f"askfirst demo {out}: replay its episodes, and talk to the model before and after")
     raise SystemExit(0 if result.decision == "SHIP" else 1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,19 @@ class HfPolicy:
         """
         with self._adapter.fixed(together=True):
             return self._sampler.sample(requests, sampling, self.rows_at_once, keep)
+
+    def stream(self, prompt_ids: tuple[int, ...], seed: int, sampling: Sampling) -> Iterator[Completion]:
+        """The completion that `sample` gives for a prompt and a seed, as far as it is drawn: with one token, with two,
+        and at last whole. Between two of them the policy may be used for something else, and by another thread.
+        """
+        drawn = Sampler(self.network, self._chat.end_ids).stream(prompt_ids, seed, sampling)
+        while True:
+            # Entered anew for each token: a generator that is held within a context would hold its caller there too.
+            with self._adapter.fixed(together=True), torch.inference_mode(), self.network.own_attention():
+                found = next(drawn, None)
+            if found is None:
+                return
+            yield found
 
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
         """Logprobs in nats at temperature 1 at each masked token, of the policy or its reference: (T,), or (T, 1 + K)

@@ -79,6 +79,24 @@ class Sampler:
                     self._remember(rows, chunk, completions)
         return [[c for c in row if c is not None] for row in answers]
 
+    def stream(self, prompt: Ids, seed: int, sampling: Sampling) -> Iterator[Completion]:
+        """The completion that `sample` gives, as far as it is drawn: with one token, with two, and at last whole.
+
+        Every `next` has to be within the contexts that `sample` enters. Raises InputError as `sample` does.
+        """
+        _check_room(self.network, len(prompt), sampling.max_tokens)
+        points = uniforms([seed], sampling.max_tokens).to(self.network.device)
+        rows = decoder(self.network, [prompt], [1], sampling.max_tokens)
+        found = Completion((), (), StopReason.LENGTH)
+        for step in range(sampling.max_tokens):
+            token, logprob = draw(self.network.logits(rows.hidden), points[:, step], sampling.temperature)
+            stop = StopReason.END if int(token) in self.end_ids else StopReason.LENGTH
+            found = Completion((*found.token_ids, int(token)), (*found.logprobs, float(logprob)), stop)
+            yield found
+            if stop is StopReason.END or step + 1 == sampling.max_tokens:
+                return
+            rows.advance(token)
+
     def _started(
         self, wanted: Sequence[_Wanted], kept: dict[Ids, _Row], new: int, limits: tuple[int, bool]
     ) -> Iterator[tuple[Sequence[_Wanted], Decoder]]:

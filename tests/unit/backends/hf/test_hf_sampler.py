@@ -14,7 +14,7 @@ from tests.unit.backends.hf.conftest import perturb, random_ids
 from askfirst.backends.hf import sampler
 from askfirst.backends.hf.policy import HfPolicy
 from askfirst.errors import InputError
-from askfirst.policy import SampleRequest, Sampling
+from askfirst.policy import Completion, SampleRequest, Sampling
 from askfirst.values import StopReason
 
 PROMPTS = [random_ids(n, n) for n in (5, 9, 9, 14, 23)]
@@ -66,6 +66,36 @@ def test_rows_that_end_early_leave_the_others_alone(
             assert len(completion.logprobs) == length
             lengths.add(length)
     assert len(lengths) > 3  # rows did end at different times
+
+
+@pytest.mark.parametrize("packs", [True, False])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_stream_is_the_sample_token_by_token(
+    trained: HfPolicy, monkeypatch: pytest.MonkeyPatch, packs: bool, temperature: float
+) -> None:
+    trained.network.packs = packs
+    prompt, sampling = PROMPTS[2], Sampling(12, temperature)
+
+    def sampled(tokens: int) -> Completion:
+        return trained.sample([SampleRequest(prompt, (7,))], Sampling(tokens, temperature))[0][0]
+
+    streams = [trained.stream(prompt, seed, sampling) for seed in (7, 8)]
+    beside = []
+    for pair in zip(*streams, strict=True):  # two streams at once, and other uses between their tokens
+        beside.append(pair[0])
+        assert not torch.is_inference_mode_enabled()
+        assert not trained._adapter._together[0].fixed
+        trained.sample([SampleRequest(PROMPTS[0], (1,))], Sampling(2))
+    assert beside == [sampled(tokens) for tokens in range(1, 13)]
+    whole = beside[-1].token_ids
+    for holder in (trained._sampler, trained._chat):
+        monkeypatch.setattr(holder, "end_ids", frozenset({whole[4]}))
+    ended = list(trained.stream(prompt, 7, sampling))
+    assert ended[-1] == sampled(12)
+    assert ended[-1].stop is StopReason.END
+    assert len(ended) == whole.index(whole[4]) + 1
+    with pytest.raises(InputError, match="exceeds the model's context"):
+        next(trained.stream(prompt, 7, Sampling(10_000)))
 
 
 def test_recorded_logprobs_are_those_of_a_plain_pass(trained: HfPolicy) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from askfirst.cli.options import taken
-from askfirst.cli.record_verbs import app
+from askfirst.cli.tinker_verbs import app
 from askfirst.errors import AskfirstError, Interrupted
 
 STOPPED = Interrupted.exit_code

@@ -105,35 +105,34 @@ def _blocks(
 def _score(network: Network, states: Tensor, part: list[int], rows: Sequence[Row]) -> Tensor:
     """Logprobs (masked tokens,) in fp32 of the masked tokens of these rows."""
     targets = torch.from_numpy(np.concatenate([rows[i].token_ids[rows[i].mask] for i in part])).to(states.device)
-    return _chosen(network.logits(states), targets)
+    return chosen(network.logits(states), targets.unsqueeze(1)).squeeze(1)
 
 
 class _Chosen(torch.autograd.Function):
-    """Log-softmax at one target a row, in the memory of the logits, which nobody else reads.
+    """Log-softmax at k targets a row, in the memory of the logits, which nobody else reads.
 
     A temporary of that size costs a CPU more in page faults than in arithmetic.
     """
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
-        """Logits (tokens, vocabulary) and targets (tokens,) → logprobs (tokens,)."""
-        targets = targets.unsqueeze(1)
+        """Logits (tokens, vocabulary) and targets (tokens, k) → logprobs (tokens, k)."""
         top = logits.amax(dim=1, keepdim=True)
         chosen = logits.gather(1, targets) - top
         weights = logits.sub_(top).exp_()
         total = weights.sum(dim=1, keepdim=True)
         ctx.weights, ctx.total, ctx.targets = weights, total, targets
-        return (chosen - total.log()).squeeze(1)
+        return chosen - total.log()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         """d log p(t) / d logits = [target] − p."""
-        slope = gradients[0].unsqueeze(1)
-        found = ctx.weights.mul_(-slope / ctx.total)
+        (slope,) = gradients
+        found = ctx.weights.mul_(-slope.sum(dim=1, keepdim=True) / ctx.total)
         return found.scatter_add_(1, ctx.targets, slope), None
 
 
-_chosen: Callable[[Tensor, Tensor], Tensor] = _Chosen.apply
+chosen: Callable[[Tensor, Tensor], Tensor] = _Chosen.apply
 
 
 def _by_row(values: Floats, part: list[int], rows: Sequence[Row]) -> list[Floats]:

@@ -16,7 +16,10 @@ from askfirst.policy import ModelSpec, Policy, Sampling, StepSettings
 from askfirst.replies import Reply
 from askfirst.values import Message
 
-ELSEWHERE = {"hf": "opens a model of its own: tests/unit/backends/hf"}
+ELSEWHERE = {
+    "hf": "opens a model of its own: tests/unit/backends/hf",
+    "tinker": "needs a service: tests/unit/serve/test_tinker.py",
+}
 BACKENDS = [
     pytest.param(name, marks=pytest.mark.skip(reason=ELSEWHERE[name])) if name in ELSEWHERE else name
     for name in plugins.names("backends")

@@ -102,11 +102,12 @@ def test_a_malformed_objective_is_our_fault(policy: HfPolicy, value: float, slop
 def test_chosen_logprobs_and_their_gradient_are_those_of_log_softmax() -> None:
     generator = torch.Generator().manual_seed(2)
     logits = torch.randn(6, 50, generator=generator, dtype=torch.float64) * 8
-    targets, slope = torch.arange(6) * 7, torch.randn(6, generator=generator, dtype=torch.float64)
+    targets = torch.stack([torch.arange(6) * 7, torch.arange(6) * 7 % 5], dim=1)  # once the same token twice
+    slope = torch.randn(6, 2, generator=generator, dtype=torch.float64)
     leaf = logits.clone().requires_grad_()
-    expected = torch.log_softmax(leaf, dim=1).gather(1, targets.unsqueeze(1)).squeeze(1)
+    expected = torch.log_softmax(leaf, dim=1).gather(1, targets)
     given = logits.clone().requires_grad_()
-    found = trainer._chosen(given * 1, targets)  # the logits are used up, so a leaf will not do
+    found = trainer.chosen(given * 1, targets)  # the logits are used up, so a leaf will not do
     torch.testing.assert_close(found, expected)
     (theirs,), (ours,) = (torch.autograd.grad(y, x, slope) for y, x in ((expected, leaf), (found, given)))
     torch.testing.assert_close(ours, theirs)

@@ -42,16 +42,17 @@ class Bounds:
 
 def serve_tinker(model: str, aliases: Sequence[str], place: Place, folder: Path, bounds: Bounds) -> None:
     """Serve the Tinker API until Ctrl-C. Raises InputError where the extra is not installed or the folder is held."""
-    try:
-        from askfirst.serve import listening
-        from askfirst.serve.tinker import app, opening
-        from askfirst.serve.tinker.service import Limits
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"no module {error.name!r}", where="askfirst serve tinker", hint="pip install 'askfirst[hf,tinker]'"
-        ) from error
+    from askfirst.serve import listening
+
     with store.held(folder):
         socket = listening.listen(place.host, place.port)
+        try:
+            from askfirst.serve.tinker import app, opening
+            from askfirst.serve.tinker.service import Limits
+        except ModuleNotFoundError as error:
+            raise InputError(
+                f"no module {error.name!r}", where="askfirst serve tinker", hint="pip install 'askfirst[hf,tinker]'"
+            ) from error
         limits = Limits(sessions=bounds.sessions, idle_seconds=bounds.idle_seconds)
         service = opening.service(model, aliases, folder, limits)
         url = f"http://{place.host}:{socket.getsockname()[1]}"

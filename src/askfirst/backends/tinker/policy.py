@@ -86,20 +86,17 @@ class TinkerPolicy:
                 "the weights were not passed on", self._training.save_weights_and_get_sampling_client
             )
         client, ends = self._sampling, sorted(self._chat.end_ids)
+        given = types.SamplingParams(max_tokens=sampling.max_tokens, stop=ends, temperature=sampling.temperature)
         futures = [
             [
                 client.sample(
-                    types.ModelInput.from_ints(list(request.prompt_ids)),
-                    1,
-                    types.SamplingParams(
-                        max_tokens=sampling.max_tokens, seed=seed, stop=ends, temperature=sampling.temperature
-                    ),
+                    types.ModelInput.from_ints(list(request.prompt_ids)), 1, given.model_copy(update={"seed": seed})
                 )
                 for seed in request.seeds
             ]
             for request in requests
         ]
-        return [[_completion(remote.asked("sampling failed", lambda f=f: f)) for f in group] for group in futures]
+        return [[_completion(future) for future in group] for group in futures]
 
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
         """Logprobs (T,) in nats at temperature 1 at each masked token, of the policy or its reference."""
@@ -207,8 +204,8 @@ def _end(service: tinker.ServiceClient) -> None:
     service.close("success")
 
 
-def _completion(response: types.SampleResponse) -> Completion:
-    (sequence,) = response.sequences
+def _completion(future: Any) -> Completion:
+    (sequence,) = remote.asked("sampling failed", lambda: future).sequences
     stop = StopReason.END if sequence.stop_reason == "stop" else StopReason.LENGTH
     if sequence.logprobs is None:
         raise BackendFault("the service samples without logprobs", where="Tinker service")

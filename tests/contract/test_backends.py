@@ -19,6 +19,7 @@ from askfirst.values import Message
 ELSEWHERE = {
     "hf": "opens a model of its own: tests/unit/backends/hf",
     "openai": "asks a server: tests/unit/backends/openai",
+    "tinker": "needs a service: tests/unit/serve/test_tinker.py",
 }
 BACKENDS = [
     pytest.param(name, marks=pytest.mark.skip(reason=ELSEWHERE[name])) if name in ELSEWHERE else name

@@ -66,8 +66,8 @@ def test_the_last_part_guesses() -> None:
 
 def test_further_tokens_leave_the_others_as_they_were() -> None:
     pytest.importorskip("torch")
+    from askfirst.backends._chat import Chat
     from askfirst.backends.hf import models, nano
-    from askfirst.backends.hf.chat import Chat
 
     before, old = nano.load_nano(models.NANO)
     model, tokenizer = nano.widened(models.NANO, PARTS)

@@ -1,9 +1,8 @@
-"""The application that serves a desk, and the server that runs it."""
+"""The application that serves a desk."""
 
 from __future__ import annotations
 
 import itertools
-import socket
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,6 @@ from openenv.core.env_server.mcp_types import CallToolAction, CallToolObservatio
 from openenv.core.env_server.types import ConcurrencyConfig
 
 from askfirst.desk import Desk
-from askfirst.errors import InputError
 from askfirst.serve.environment import DeskEnvironment, DeskState, TaskObservation
 
 
@@ -40,21 +38,3 @@ def application(desk: Desk, limits: Limits = Limits()) -> Any:
         state_cls=DeskState,
         reset_observation_cls=TaskObservation,
     )
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises InputError where the place is taken or no place of this machine."""
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        raise InputError(
-            f"cannot listen: {error.strerror or error}", where=f"{host}:{port}", hint="choose another --port or --host"
-        ) from error
-
-
-def run(app: Any, listening: socket.socket) -> None:
-    """Serve until the process is told to stop."""
-    import uvicorn
-
-    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])

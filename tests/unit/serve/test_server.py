@@ -242,7 +242,8 @@ def within(sessions: int, idle_seconds: float) -> Iterator[int]:
     """A server in a thread of this process."""
     import uvicorn
 
-    from askfirst.serve.app import Limits, application, listen
+    from askfirst.serve.app import Limits, application
+    from askfirst.serve.listening import listen
 
     number = free_port()
     app = application(DESK, Limits(sessions, idle_seconds))
@@ -268,7 +269,7 @@ def test_openenv_finds_folder_and_server_valid_and_sessions_end(tmp_path: Path) 
     from openenv.validation.runtime.collector import collect_runtime_evidence
     from openenv.validation.runtime.contracts import load_runtime_plan
 
-    from askfirst.serve.app import listen
+    from askfirst.serve.listening import listen
 
     openenv_package.write(tmp_path / "package", DESK)
     report = run_validation(tmp_path / "package", skip_build=True)

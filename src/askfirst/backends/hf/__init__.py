@@ -40,6 +40,11 @@ def open_policy(spec: ModelSpec, seed: int, cache: Path | None = None) -> Policy
     policy = HfPolicy(load(spec.name, spec.dtype, cache), spec, seed)
     if spec.sampler == "vllm":
         policy.sample_with(open_engine(resolve(spec.name, cache), spec.dtype, spec.lora_rank, policy.network.context))
-    small = sum(weight.numel() for weight in policy.network.model.parameters()) < SMALL
-    torch.set_num_threads(1 if small else spec.threads or FOUND)
+    set_threads(policy.network.model, spec.threads)
     return policy
+
+
+def set_threads(model: torch.nn.Module, threads: int) -> None:
+    """Have this process compute on so many threads, 0 being all; a model of fewer than SMALL weights on one."""
+    small = sum(weight.numel() for weight in model.parameters()) < SMALL
+    torch.set_num_threads(1 if small else threads or FOUND)

@@ -109,15 +109,29 @@ def _stacked(layers: Sequence[nn.Linear]) -> tuple[Tensor, Tensor | None]:
     """Weight and bias of all layers, one below the other; the layers' own weights become parts of it."""
     if len(layers) == 1:
         return layers[0].weight, layers[0].bias
-    weight = torch.cat([layer.weight.detach() for layer in layers])
-    for layer, part in zip(
-        layers, torch.split_with_sizes(weight, [layer.out_features for layer in layers]), strict=True
-    ):
-        layer.weight.data = part
+    weight = _as_they_lie([layer.weight.detach() for layer in layers])
+    if weight is None:
+        weight = torch.cat([layer.weight.detach() for layer in layers])
+        for layer, part in zip(
+            layers, torch.split_with_sizes(weight, [layer.out_features for layer in layers]), strict=True
+        ):
+            layer.weight.data = part
     if all(layer.bias is None for layer in layers):
         return weight, None
     zeros = [weight.new_zeros(layer.out_features) for layer in layers]
     return weight, torch.cat([z if layer.bias is None else layer.bias for layer, z in zip(layers, zeros, strict=True)])
+
+
+def _as_they_lie(parts: Sequence[Tensor]) -> Tensor | None:
+    """The whole (rows, size) of parts that already lie one below the other in memory, as in a twin of a model; else
+    None."""
+    first, place = parts[0], parts[0].data_ptr()
+    for part in parts:
+        same = part.untyped_storage().data_ptr() == first.untyped_storage().data_ptr()
+        if not (same and part.is_contiguous() and part.data_ptr() == place):
+            return None
+        place += part.numel() * part.itemsize
+    return first.as_strided((sum(len(part) for part in parts), first.shape[1]), first.stride())
 
 
 def _diagonal(blocks: Sequence[Tensor]) -> Tensor:

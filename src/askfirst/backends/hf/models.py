@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,12 @@ def load(name: str, dtype: str, cache: Path) -> Loaded:
             ) from error  # fmt: skip
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     return Loaded(model, tokenizer, end_ids(model))
+
+
+def twin(loaded: Loaded) -> Loaded:
+    """The same model with modules of its own over the same frozen weights, so that it takes another adapter."""
+    weights = {id(weight): weight for weight in loaded.model.requires_grad_(False).parameters()}
+    return replace(loaded, model=copy.deepcopy(loaded.model, weights))
 
 
 def resolve(name: str, cache: Path) -> str:

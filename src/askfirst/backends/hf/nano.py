@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from askfirst import store
-from askfirst.backends.hf.chat import Chat
+from askfirst.backends._chat import Chat
 from askfirst.errors import InputError
 from askfirst.replies import PAYLOADS, SLOTS
 from askfirst.values import Message

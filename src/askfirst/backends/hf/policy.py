@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from askfirst.backends.hf import memory, trainer
-from askfirst.backends.hf.chat import Chat
+from askfirst.backends._chat import Chat
+from askfirst.backends.hf import memory, targets, trainer
 from askfirst.backends.hf.check import check
 from askfirst.backends.hf.lora import Adapter, assign, read_tensors, write_tensors
 from askfirst.backends.hf.models import Loaded
 from askfirst.backends.hf.network import Network
 from askfirst.backends.hf.norm import stand_in
-from askfirst.backends.hf.sampler import Sampler
+from askfirst.backends.hf.sampler import Manner, Sampler
+from askfirst.backends.hf.targets import Asked, Weigh
 from askfirst.backends.hf.vllm import VllmSampler
 from askfirst.errors import BackendFault, InputError
 from askfirst.policy import (
@@ -39,6 +41,15 @@ ROWS_AT_ONCE = 128  # completions decoded together
 TOKENS_AT_ONCE = 1536  # padded token positions of a training micro-batch; more would pad more
 # Cached decoding against a full pass differs by up to 2e-5 nats in fp32 and .07 on average in bf16.
 TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.15}
+
+
+@dataclass(frozen=True, slots=True)
+class Adam:
+    """The constants of AdamW, which are PyTorch's own defaults."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
 
 
 class HfPolicy:
@@ -103,6 +114,24 @@ class HfPolicy:
                 return
             yield found
 
+    def sample_in(
+        self, manner: Manner, requests: Sequence[SampleRequest], sampling: Sampling
+    ) -> list[list[Completion]]:
+        """Completions as `sample` makes them, chosen and ended in another manner than the policy's own."""
+        with self._adapter.fixed(together=True):
+            sampler = Sampler(self.network, manner.end_ids, manner)
+            return sampler.sample(requests, sampling, self.rows_at_once)
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        """The tokens that end a completion."""
+        return self._chat.end_ids
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's own, of transformers."""
+        return self._chat.tokenizer
+
     def logprobs(self, rows: Sequence[Row], reference: bool = False) -> list[Floats]:
         """Logprobs in nats at temperature 1 at each masked token, of the policy or its reference: (T,), or (T, 1 + K)
         for a row with alternatives."""
@@ -137,18 +166,46 @@ class HfPolicy:
         """
         if not rows:
             raise BackendFault("an update needs at least one row")
+        self.drop_gradient()
+        value, logprobs = trainer.backward(self.network, rows, objective, self.tokens_at_once)
+        return UpdateResult(value, self.step(settings), tuple(logprobs))
+
+    def step(self, settings: StepSettings, adam: Adam = Adam()) -> float:
+        """One AdamW step along the gradient gathered so far, which stays; its norm before it was clipped.
+
+        Raises BackendFault, with weights and optimiser untouched, for a gradient that is not finite.
+        """
         weights = list(self._adapter.parameters.values())
         for weight in weights:
-            weight.grad = torch.zeros_like(weight)
-        value, logprobs = trainer.backward(self.network, rows, objective, self.tokens_at_once)
+            weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
         norm = float(torch.nn.utils.clip_grad_norm_(weights, settings.grad_clip))
         if not np.isfinite(norm):
             raise BackendFault(f"the gradient's norm is {norm}", hint="lower the learning rate")
         for group in self._optimizer.param_groups:
             group["lr"], group["weight_decay"] = settings.lr, settings.weight_decay
+            group["betas"], group["eps"] = (adam.beta1, adam.beta2), adam.eps
         self._optimizer.step()
         self._sampler.forget()
-        return UpdateResult(value, norm, tuple(logprobs))
+        return norm
+
+    def drop_gradient(self) -> None:
+        """Forget the gradient gathered so far."""
+        for weight in self._adapter.parameters.values():
+            weight.grad = None
+
+    def gather(self, asked: Sequence[Asked], weigh: Weigh) -> tuple[list[float], list[Floats]]:
+        """Add to the gradient that of Σ weigh; the value and the logprobs (N, K) of each sequence."""
+        return targets.backward(self.network, asked, weigh, self.tokens_at_once)
+
+    def score(self, asked: Sequence[Asked]) -> list[Floats]:
+        """Logprobs (N, K) in nats of the tokens asked for, at temperature 1."""
+        with self._adapter.fixed():
+            return targets.logprobs(self.network, asked, self.tokens_at_once)
+
+    def likeliest(self, ids: Sequence[int], k: int) -> tuple[np.ndarray, Floats]:
+        """The k likeliest tokens (N, k) behind each token of a sequence, and their logprobs (N, k)."""
+        with self._adapter.fixed():
+            return targets.likeliest(self.network, ids, k)
 
     @property
     def optimiser_settings(self) -> tuple[float, float]:
@@ -176,11 +233,19 @@ class HfPolicy:
         self._adapter.save(folder, self.name)
         write_tensors(folder / OPTIMIZER_FILE, self._optimizer_state())
 
+    def save_weights(self, folder: Path) -> None:
+        """Write a PEFT adapter alone into an existing folder."""
+        self._adapter.save(folder, self.name)
+
+    def load_weights(self, folder: Path) -> None:
+        """Read the adapter that `save` or `save_weights` wrote; the optimiser stays as it is."""
+        self._adapter.load(folder)
+        self._sampler.forget()
+
     def load(self, folder: Path) -> None:
         """Read back what `save` wrote. Raises InputError where the files do not fit this model."""
         found = read_tensors(folder / OPTIMIZER_FILE)
-        self._adapter.load(folder)
-        self._sampler.forget()
+        self.load_weights(folder)
         assign(self._optimizer_state(), found, folder / OPTIMIZER_FILE)
 
     def fingerprint(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,31 @@ from askfirst.values import StopReason
 
 BLOCK = 256  # tokens of the vocabulary summed together
 COMPACT_AT = 0.25  # fraction of finished rows at which the others are moved together
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How tokens are chosen, other than from the whole distribution, and where completions end.
+
+    Only the `top_k` likeliest (0: all) and, of these, the fewest that have `top_p` of the probability are drawn from.
+    A completion ends with a token of `end_ids` and where `stopped` says so of its tokens.
+    """
+
+    end_ids: frozenset[int]
+    top_k: int = 0
+    top_p: float = 1.0
+    stopped: Callable[[Sequence[int]], bool] | None = None
+
+    def narrowed(self, logits: Tensor, temperature: float) -> Tensor:
+        """Logits (rows, vocabulary) with −∞ at what is not drawn from."""
+        if 0 < self.top_k < logits.shape[-1]:
+            least = logits.topk(self.top_k, dim=-1).values[:, -1:]
+            logits = logits.masked_fill(logits < least, -torch.inf)
+        if self.top_p < 1.0 and temperature > 0:
+            shares, order = (logits / temperature).softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+            needless = shares.cumsum(dim=-1) - shares >= self.top_p  # reached without it
+            logits = logits.masked_fill(torch.zeros_like(needless).scatter(-1, order, needless), -torch.inf)
+        return logits
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +73,9 @@ class Sampler:
     So a dialogue costs its tokens once: a prompt that begins with an earlier one and its completion is recognised.
     """
 
-    def __init__(self, network: Network, end_ids: frozenset[int]) -> None:
+    def __init__(self, network: Network, end_ids: frozenset[int], manner: Manner | None = None) -> None:
         self.network, self.end_ids = network, end_ids
+        self.manner = manner or Manner(end_ids)
         self._kept: dict[Ids, _Row] = {}
 
     def forget(self) -> None:
@@ -137,9 +163,10 @@ class Sampler:
         places = list(range(len(chunk)))  # in the chunk, of each row
         tokens_of: list[list[int]] = [[] for _ in chunk]
         logprobs_of: list[list[float]] = [[] for _ in chunk]
-        ended = [False] * len(chunk)
+        ended, stopped = [False] * len(chunk), self.manner.stopped
         for step in range(sampling.max_tokens):
-            tokens, logprobs = draw(self.network.logits(rows.hidden), points[:, step], sampling.temperature)
+            logits = self.manner.narrowed(self.network.logits(rows.hidden), sampling.temperature)
+            tokens, logprobs = draw(logits, points[:, step], sampling.temperature)
             is_end = torch.isin(tokens, ends)
             for place, token, logprob, last in zip(
                 places, tokens.tolist(), logprobs.tolist(), is_end.tolist(), strict=True
@@ -147,7 +174,7 @@ class Sampler:
                 if not ended[place]:
                     tokens_of[place].append(token)
                     logprobs_of[place].append(logprob)
-                    ended[place] = last
+                    ended[place] = last or (stopped is not None and stopped(tokens_of[place]))
             left = [row for row, place in enumerate(places) if not ended[place]]
             if not left or step + 1 == sampling.max_tokens:
                 break

@@ -72,7 +72,7 @@ def _logprobs(network: Network, rows: Sequence[Row], budget: int, reader: Reader
     found = [_zeros(row) for row in rows]
 
     def take(part: list[int], hidden: Tensor) -> None:
-        values = _chosen(logits(hidden), _targets(part, rows, hidden)).double().cpu().numpy()
+        values = chosen(logits(hidden), _targets(part, rows, hidden)).double().cpu().numpy()
         for i, row_values in zip(part, _by_row(values, part, rows), strict=True):
             found[i][rows[i].mask] = _of_row(row_values, rows[i])
 
@@ -120,7 +120,7 @@ def _backward_batch(
     hidden = predicting_states(network, batch)
     leaf = hidden.detach().requires_grad_()
     for part, states in _blocks(network, batch, rows, leaf):
-        scored = _chosen(network.logits(states), _targets(part, rows, states))
+        scored = chosen(network.logits(states), _targets(part, rows, states))
         per_row = _by_row(scored.detach().double().cpu().numpy(), part, rows)
         weights = []
         for i, row_values in zip(part, per_row, strict=True):
@@ -185,14 +185,14 @@ def _of_row(values: Floats, row: Row) -> Floats:
 
 
 class _Chosen(torch.autograd.Function):
-    """Log-softmax at the targets of a row, in the memory of the logits, which nobody else reads.
+    """Log-softmax at k targets a row, in the memory of the logits, which nobody else reads.
 
     A temporary of that size costs a CPU more in page faults than in arithmetic.
     """
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
-        """Logits (tokens, vocabulary) and targets (tokens, n) → logprobs (tokens, n)."""
+        """Logits (tokens, vocabulary) and targets (tokens, k) → logprobs (tokens, k)."""
         top = logits.amax(dim=1, keepdim=True)
         chosen = logits.gather(1, targets) - top
         weights = logits.sub_(top).exp_()
@@ -203,12 +203,12 @@ class _Chosen(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         """d log p(t) / d logits = [target] − p."""
-        slope = gradients[0]
+        (slope,) = gradients
         found = ctx.weights.mul_(-slope.sum(dim=1, keepdim=True) / ctx.total)
         return found.scatter_add_(1, ctx.targets, slope), None
 
 
-_chosen: Callable[[Tensor, Tensor], Tensor] = _Chosen.apply
+chosen: Callable[[Tensor, Tensor], Tensor] = _Chosen.apply
 
 
 def _by_row(values: NDArray[Any], part: list[int], rows: Sequence[Row]) -> list[NDArray[Any]]:

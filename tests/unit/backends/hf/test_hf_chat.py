@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from askfirst.backends._chat import Chat
 from askfirst.backends.hf import nano
-from askfirst.backends.hf.chat import Chat
 from askfirst.errors import ModelError
 from askfirst.values import Message
 

@@ -107,7 +107,7 @@ def test_chosen_logprobs_and_their_gradient_are_those_of_log_softmax() -> None:
     leaf = logits.clone().requires_grad_()
     expected = torch.log_softmax(leaf, dim=1).gather(1, targets)
     given = logits.clone().requires_grad_()
-    found = trainer._chosen(given * 1, targets)  # the logits are used up, so a leaf will not do
+    found = trainer.chosen(given * 1, targets)  # the logits are used up, so a leaf will not do
     torch.testing.assert_close(found, expected)
     (theirs,), (ours,) = (torch.autograd.grad(y, x, slope) for y, x in ((expected, leaf), (found, given)))
     torch.testing.assert_close(ours, theirs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,13 @@ from askfirst.demo.exhibit import BASE, Exhibit
 from askfirst.demo.talk import Talk, chat, judged
 from askfirst.desk import SPLITS, EpisodeOver, Session, verdict_on
 from askfirst.errors import AskfirstError, InputError
+from askfirst.rollout import MAX_TURNS
 from askfirst.store import plain
 from askfirst.values import Scenario
 
 ANY = "all"
+# As long as what is said: a box that scrolls for itself needs a mouse. What models say is text, not markup.
+CHAT: Mapping[str, Any] = {"height": None, "min_height": 160, "render_markdown": False, "buttons": []}
 CLIENT = """from gradio_client import Client
 
 demo = Client("{url}")
@@ -130,9 +133,9 @@ def _live(exhibit: Exhibit) -> None:
     with gr.Row():
         for name in (BASE, *([exhibit.checkpoint[0]] if exhibit.checkpoint else [])):
             with gr.Column(min_width=280):
-                chats.append(gr.Chatbot(label=name, height=420, render_markdown=False, buttons=[]))
+                chats.append(gr.Chatbot(label=name, **CHAT))
                 notes.append(gr.HTML())
-    with gr.Row():
+    with gr.Row(visible=getattr(exhibit.desk.env, "MAX_TURNS", MAX_TURNS) > 1):
         words = gr.Textbox(label="Your answer, to those that asked; leave it empty and the simulated user answers")
         reply = gr.Button("Answer")
     shown = [talks, *chats, *notes]
@@ -179,7 +182,7 @@ def _environment(exhibit: Exhibit) -> None:
         split = gr.Dropdown(list(reversed(SPLITS)), value="dev", label="Split")
         number = gr.Number(0, label="Task number", precision=0, minimum=0)
         start, honest = gr.Button("Start", variant="primary"), gr.Button("Play an honest episode")
-    said = gr.Chatbot(label="Episode", height=380, render_markdown=False, buttons=[])
+    said = gr.Chatbot(label="Episode", **CHAT)
     with gr.Row():
         words = gr.Textbox(label="Your reply as the assistant", lines=2)
         say = gr.Button("Say")

@@ -1,5 +1,6 @@
 """The page of a run as a person uses it: in Chromium, from disk, without a network."""
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterator
@@ -22,6 +23,18 @@ LIMIT = 6_000_000  # bytes of a page
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     yield from chromium()
+
+
+@contextlib.contextmanager
+def serving(watched: Watched) -> Iterator[str]:
+    with server(watched, 0) as found:
+        thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{found.server_address[1]}/"
+        finally:
+            found.shutdown()
+            thread.join()
 
 
 def opened_at(browser: Any, path: Path, fragment: str = "", **options: Any) -> Opened:
@@ -124,7 +137,7 @@ def test_nothing_keeps_anybody_out(browser, recorded, scheme, width):
         details.evaluate("place => { place.open = true; }")
     if packed_plotly():
         opened.page.eval_on_selector_all(".plot", "all => all.forEach(draw)")
-        opened.page.wait_for_function("document.querySelectorAll('.plot:not(.js-plotly-plot)').length === 0")
+        opened.page.wait_for_selector(".plot:not(.js-plotly-plot)", state="detached")
     assert opened.barriers() == []
 
 
@@ -141,10 +154,7 @@ def test_the_page_of_a_run_under_watch(browser, recorded, scheme, width):
     run.verdict.unlink()
     folder = run.variant("free", 1)
     write_text(folder.last_rollouts, folder.best_rollouts.read_text())
-    with server(Watched.of(run.root), 0) as serving:
-        thread = threading.Thread(target=serving.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        address = f"http://127.0.0.1:{serving.server_address[1]}/"
+    with serving(Watched.of(run.root)) as address:
         opened = Opened(browser, address, width=width, scheme=scheme)
         opened.page.wait_for_selector("#variants article")
         assert opened.page.inner_text("#phase") == "training"
@@ -153,10 +163,8 @@ def test_the_page_of_a_run_under_watch(browser, recorded, scheme, width):
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
         assert opened.barriers() == []
         write_text(run.verdict, verdict)  # the page sees it by itself
-        opened.page.wait_for_function("document.getElementById('phase').textContent === 'INCONCLUSIVE'")
+        opened.page.locator("#phase", has_text="INCONCLUSIVE").wait_for()
         assert "opened once" in opened.page.inner_text("#sentence")
-        serving.shutdown()
-        thread.join()
     assert opened.page.evaluate("window.hit") is None
     assert {url.partition("#")[0] for url in opened.asked} == {address, f"{address}frame.json"}
     assert opened.wrong == []

@@ -39,7 +39,7 @@ LEVELS: dict[str, float] = {
     "hardware": 1.6,
     "cases": 1.5,
     "clarify": 1.5,
-    "retail": 1.5,
+    "retail": 1.6,
     "deviation": 1,
     "suites": 1.6,
     "pairs": 1.6,

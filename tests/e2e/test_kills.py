@@ -89,6 +89,8 @@ TAUGHT = ("arm=[{ name = 'sdpo' }]", "train.advantage='sdpo_token'", "teacher.ra
 
 
 def test_an_average_teacher_survives_kills(tmp_path: Path, kills: int) -> None:
+    if kills < 50:
+        pytest.skip("takes a few seconds; .ci/run has --kills 50")
     sets = (*SMALL, *TAUGHT, "train.steps=6", "evaluation.every=2")
     kill_and_compare("sdpo-judgment-tabular", sets, tmp_path, kills // 3)
 

@@ -17,10 +17,23 @@ from askfirst.backends.hf import trainer
 from askfirst.backends.hf.policy import HfPolicy
 from askfirst.credit import Evidence
 from askfirst.errors import InputError
-from askfirst.policy import Choosing, StepSettings, Teacher, Teaching
-from askfirst.sections import TrainSection
-from askfirst.steps import Method, Objective
-from askfirst.values import Row
+from askfirst.policy import Choosing, SampleRequest, Sampling, StepSettings, Teacher, Teaching
+from askfirst.rollout import Batch
+from askfirst.sections import KlSection, TeacherSection, TrainSection
+from askfirst.steps import Method, Objective, learn
+from askfirst.values import (
+    Act,
+    FrozenMap,
+    Group,
+    Message,
+    Rollout,
+    Row,
+    Scenario,
+    Score,
+    Segment,
+    StopReason,
+    Trajectory,
+)
 
 Make = Callable[..., HfPolicy]
 
@@ -145,6 +158,45 @@ def test_a_checkpoint_keeps_the_average_and_one_without_forgets_it(make: Make, t
     (tmp_path / "full" / "teacher.safetensors").write_bytes(b"no tensors")
     with pytest.raises(InputError, match=r"teacher\.safetensors"):
         other.load(tmp_path / "full")
+
+
+def episodes(policy: HfPolicy, step: int) -> Batch:
+    """Two turns of the policy with a word of the user between them, four times; every other one passes."""
+    opening = (Message("user", "user said: send it"),)
+    scenario = Scenario("s", "f", "ambiguous", "train", True, opening, FrozenMap())
+    prompt, said, played = policy.encode(opening), policy.encode_reply("the second"), []
+    for i in range(4):
+        (first,), (second,) = policy.sample(
+            [SampleRequest(prompt, (4 * step + i,)), SampleRequest(prompt, (100 + 4 * step + i,))], Sampling(6)
+        )
+        turns = [Segment(c.token_ids, True, c.logprobs) for c in (first, second)]
+        words = [Message("assistant", policy.decode(s.token_ids)) for s in turns]
+        messages = (*opening, words[0], Message("user", "the second"), words[1])
+        segments = (Segment(prompt, False), turns[0], Segment(said, False), turns[1])
+        score = Score(float(i % 2), FrozenMap({"pass": float(i % 2)}), bool(i % 2), () if i % 2 else ("echo",), "r@1")
+        played.append(Rollout(scenario, i, Trajectory(messages, segments, StopReason.END), Act("a"), score))
+    return Batch((Group(scenario, tuple(played)),), ())
+
+
+@pytest.mark.parametrize("rule", ["sdpo_token", "sdpo_topk", "hybrid"])
+def test_a_taught_run_goes_on_from_a_checkpoint_to_the_bit(make: Make, tmp_path: Path, rule: str) -> None:
+    train = TrainSection(steps=4, lr=0.02, advantage=rule, loss="ppo_clip", kl=KlSection(beta=0.1))
+    method = Method.of(train, TeacherSection(kind="ema", rate=0.3, context="both"))
+    policy, other = make(), make(seed=7)
+    for step in range(4):
+        if step == 2:
+            policy.save(tmp_path)
+        update = learn(policy, episodes(policy, step), method, 0.02)
+        assert update.learning.taught is not None
+        assert update.learning.taught.taught_fraction == 1.0
+        assert update.learning.grad_norm > 0
+        assert update.learning.kl_nats is not None
+    other.load(tmp_path)
+    again = [learn(other, episodes(other, step), method, 0.02) for step in (2, 3)]
+    assert again[-1] == update
+    assert other.fingerprint() == policy.fingerprint()
+    pairs = zip(policy._adapter.averages().values(), other._adapter.averages().values(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
 
 
 def taught(policy: HfPolicy, rule: str, params: dict, count: int) -> tuple[list[Row], list[Row], Objective]:

@@ -18,14 +18,13 @@ from askfirst.cli import main
 from askfirst.errors import EnvironmentFault, GateFailed, InputError, PlanError
 from askfirst.generated import make as making
 from askfirst.generated.check import WRONG, check, marks_file, sample_of
-from askfirst.generated.rules import Names, broken, identity, names_of, request_of, resaid
+from askfirst.generated.rules import Names, broken, identity, names_of, request_of
 from askfirst.policy import Completion, Sampling
 from askfirst.reading import Mark
-from askfirst.replies import Truth
 from askfirst.rollout import Scorer
 from askfirst.runfolder import RunFolder
 from askfirst.store import append_line, read_lines, write_json, write_lines
-from askfirst.values import GateStatus, Message, Scenario, StopReason
+from askfirst.values import GateStatus, StopReason
 from askfirst.variants import Run
 
 ENV = plugins.load("envs", "judgment")
@@ -72,55 +71,6 @@ def made() -> making.Made:
 def data(made: making.Made, tmp_path: Path) -> Path:
     write_lines(tmp_path / "train.jsonl", made.lines)
     return tmp_path / "train.jsonl"
-
-
-def scenario(said: str, truth: Truth, values: tuple[str, ...] = ()) -> Scenario:
-    opening = (Message("user", f"user said: {said}"),)
-    return Scenario("s", "f", "s", "train", truth.intent == "clarify", opening, truth.hide(), values=values)
-
-
-IRON = scenario("remind me to iron the shirts", Truth("clarify", slot="time"), ("iron the shirts",))
-TEXT = scenario("text priya at 5 that rain is due", Truth("action", mentions=(("rain is due",),)), ("priya", "5"))
-FILE = scenario("compress the file", Truth("clarify", candidates=(("pond liner",), ("copper",)), topic="which file"))
-HELD = [
-    (IRON, "i need a reminder to iron the shirts"),
-    (TEXT, "at 5 let Priya know by text that rain is due"),
-    (FILE, "make the file smaller"),
-]
-BROKEN = [
-    ("empty", IRON, "ok"),
-    ("not_one_line", IRON, "remind me please\nto iron the shirts"),
-    ("unchanged", IRON, "Remind me to iron the shirts!"),
-    ("too_long", IRON, "remind me to iron the shirts " + "so that they are as good as new " * 4),
-    ("markup", IRON, 'well: "remind me to iron the shirts"'),
-    ("canary", IRON, "remind me to iron the shirts askfirst-canary-1"),
-    ("tells_the_intent", IRON, "out of scope, but remind me to iron the shirts"),
-    ("lost_value", IRON, "remind me to do the ironing"),
-    ("lost_value", TEXT, "at 5 text her that rain is due"),
-    ("lost_detail", TEXT, "at 5 text priya about the weather"),
-    ("lost_detail", FILE, "zip it up"),
-    ("lost_number", TEXT, "text priya that rain is due"),
-    ("new_number", IRON, "remind me tomorrow to iron the shirts"),
-    ("new_number", IRON, "at 7 remind me to iron the shirts"),
-    ("new_name", IRON, "please get Sally to iron the shirts and remind me"),
-    ("new_name", IRON, "remind me to iron the shirts with mom"),
-    ("new_value", IRON, "remind me to iron the shirts in osaka"),
-    ("new_value", FILE, "compress the file in outlook"),
-    ("says_what_is_missing", FILE, "compress the copper file"),
-]
-
-
-@pytest.mark.parametrize(("of", "text"), HELD)
-def test_other_words_for_the_same_hold(of: Scenario, text: str, names: Names) -> None:
-    assert broken(of, text, names) == ()
-    again = resaid(of, text, "judgment")
-    assert (request_of(again), again.hidden, again.values) == (text, of.hidden, of.values)
-    assert again.id != of.id
-
-
-@pytest.mark.parametrize(("rule", "of", "text"), BROKEN)
-def test_a_rule_is_broken_by(rule: str, of: Scenario, text: str, names: Names) -> None:
-    assert rule in broken(of, text, names)
 
 
 def test_what_is_made_holds_is_whole_and_says_where_it_is_from(made: making.Made, names: Names) -> None:

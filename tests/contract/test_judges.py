@@ -65,6 +65,7 @@ def scores_garbage(scenario: Scenario, trajectory: Trajectory, score: Score) -> 
         (lambda *given: Judgement("p", FrozenMap(), ""), "not 0 or 1 for each"),
     ],
 )
+@pytest.mark.thorough
 def test_a_planted_fault_is_found(judge: Callable[..., object], complaint: str) -> None:
     with pytest.raises(JudgeFault, match=complaint):
         judges.check(planted(judge))
@@ -129,6 +130,7 @@ class Wanders:
         ({"PROMPTS": None}, "names no PROMPTS"),
     ],
 )
+@pytest.mark.thorough
 def test_a_planted_fault_of_a_judge_with_a_model_is_found(changed: dict[str, object], complaint: str) -> None:
     with pytest.raises(JudgeFault, match=complaint):
         judges.check_plugin(asking(**changed))

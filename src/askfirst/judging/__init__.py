@@ -18,6 +18,7 @@ from askfirst.store import append_line, as_record, content_hash, read_lines
 from askfirst.values import FrozenMap, Message, Rollout, StopReason
 
 TOO_LONG, CUT_OFF = "the episode is too long to be judged", "the reply was cut off"
+AT_ONCE = 32  # prompts
 KEPT = ("judge.jsonl", "held_out.jsonl")  # what the models of the two judges said
 # What a careless judge raises on an episode; anything else is the machine's and goes up.
 RAISED = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError)
@@ -80,14 +81,15 @@ class Speaker:
         return cls(section.model, policy, Sampling(section.max_tokens, 0.0), identity)
 
     def replies(self, prompts: Sequence[tuple[Message, ...]], known: Replies) -> list[Reply]:
-        """The greedy reply to each prompt."""
+        """The greedy reply to each prompt; AT_ONCE are asked together, and kept before the next are."""
         keys = [content_hash([self.identity, prompt]) for prompt in prompts]
-        asked = {key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in known}
-        requests = [SampleRequest(self.policy.encode(prompt), (0,)) for prompt in asked.values()]
-        said = self.policy.sample(requests, self.sampling) if requests else []
-        for key, (completion,) in zip(asked, said, strict=True):
-            text = self.policy.decode(completion.token_ids)
-            known.keep(Reply(1, key, text, completion.stop is StopReason.END))
+        asked = [*{key: prompt for key, prompt in zip(keys, prompts, strict=True) if key not in known}.items()]
+        for start in range(0, len(asked), AT_ONCE):
+            some = asked[start : start + AT_ONCE]
+            requests = [SampleRequest(self.policy.encode(prompt), (0,)) for _, prompt in some]
+            for (key, _), (said,) in zip(some, self.policy.sample(requests, self.sampling), strict=True):
+                text = self.policy.decode(said.token_ids).encode("utf-8", "replace").decode()  # no half characters
+                known.keep(Reply(1, key, text, said.stop is StopReason.END))
         return [known[key] for key in keys]
 
 

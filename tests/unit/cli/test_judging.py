@@ -12,6 +12,7 @@ from askfirst.errors import InputError
 from askfirst.store import write_lines
 
 
+@pytest.mark.thorough
 def test_the_audit_of_a_judge_is_printed_and_is_there_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     checking.check("judges", "rules", checking.Files(), as_json=False)
     shown = capsys.readouterr().out
@@ -24,6 +25,7 @@ def test_the_audit_of_a_judge_is_printed_and_is_there_for_programs(capsys: pytes
     assert found["audit"]["fooled"]["n"] == 114
 
 
+@pytest.mark.thorough
 def test_a_judge_that_is_pleased_by_everything_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fine = '{"invalid_tool_use": 1, "ungrounded_claims": 1, "clarification_before_action": 1, "feedback": ""}'
     write_lines(tmp_path / "fine.jsonl", [{"contains": "", "reply": fine}])

@@ -69,6 +69,7 @@ def test_what_fails_is_never_without_a_flag(failures: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("reward", ["slots", "utility"])
+@pytest.mark.thorough
 def test_every_code_of_the_oracles_has_words_of_its_own(reward: str) -> None:
     """A code that a reward gains is one that the judge must learn, or its feedback says nothing."""
     module = plugins.load("rewards", reward)

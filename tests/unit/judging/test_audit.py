@@ -43,6 +43,7 @@ def mute(*given: object) -> Judgement:
 
 
 @pytest.mark.parametrize("split", DRAWN_FROM)
+@pytest.mark.thorough
 def test_the_labelled_set(split: str) -> None:
     """What is labelled as fine passes the oracle and nothing else does; every dimension has faults and none."""
     found = [*labelled(split), *attacks(split)]
@@ -77,6 +78,7 @@ def test_attacks_on_a_gullible_judge_are_counted_by_family() -> None:
     assert found.fooled.count == sum(rate.count for rate in found.families)
 
 
+@pytest.mark.thorough
 def test_a_judge_that_finds_no_fault_disagrees_wherever_there_is_one() -> None:
     found = audit(with_judge(generous))
     faulty = [each for each in labelled("test") if each.mean < 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,16 +10,16 @@ import pytest
 from askfirst import judging, plugins, provenance, train, watch
 from askfirst import plan as plans
 from askfirst.contracts.reported import scorer_of
-from askfirst.errors import InputError, PluginError
+from askfirst.errors import BackendFault, InputError, PluginError
 from askfirst.evaluate import Label, evaluate
 from askfirst.judgement import Judgement
 from askfirst.judging import labelled as labels
-from askfirst.policy import ModelSpec, Sampling
+from askfirst.policy import Completion, ModelSpec, SampleRequest, Sampling
 from askfirst.rollout import Stage
 from askfirst.runfolder import VariantFolder
 from askfirst.sections import JudgeModel
 from askfirst.store import read_as, read_lines, write_lines
-from askfirst.values import EvalRecord, FrozenMap, Rollout
+from askfirst.values import EvalRecord, FrozenMap, Message, Rollout, StopReason
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "e2e.toml"
 
@@ -101,6 +102,32 @@ def test_a_model_is_asked_once_and_what_it_said_is_kept(tmp_path: Path) -> None:
     again = judging.Judge.named(section, tmp_path / "judge.jsonl")
     assert [found.feedback for found in again(seen)] == ["hold to it"] * 3  # it reads, and does not ask
     assert len(list(read_lines(tmp_path / "judge.jsonl"))) == 2
+
+
+def test_what_was_said_before_a_model_broke_down_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "AT_ONCE", 2)
+    model = script(tmp_path / "some.jsonl", {"contains": "zzz", "reply": FAIR})
+    section = JudgeModel(name="model", model=model, backend="scripted", max_tokens=400)
+    judge = judging.Judge.named(section, tmp_path / "judge.jsonl")
+    assert judge.speaker is not None
+    policy = judge.speaker.policy
+    seen = rollouts(5)
+    last = policy.encode(labels_prompt(seen[4]))
+
+    def sample(requests: Sequence[SampleRequest], *given: object) -> list[list[Completion]]:
+        if last in [request.prompt_ids for request in requests]:
+            raise BackendFault("the line went dead")
+        return [[Completion(policy.encode_reply(FAIR), (), StopReason.END)] for _ in requests]
+
+    monkeypatch.setattr(policy, "sample", sample)
+    with pytest.raises(BackendFault):
+        judge(seen)
+    assert len(list(read_lines(tmp_path / "judge.jsonl"))) == 4
+
+
+def labels_prompt(rollout: Rollout) -> tuple[Message, ...]:
+    prompt: tuple[Message, ...] = plugins.load("judges", "model").prompt(rollout.scenario, rollout.trajectory)
+    return prompt
 
 
 def test_what_a_model_says_wrongly_is_counted_and_not_scored(tmp_path: Path) -> None:

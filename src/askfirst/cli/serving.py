@@ -48,7 +48,7 @@ def serve_tinker(model: str, aliases: Sequence[str], place: Place, folder: Path,
         socket = listening.listen(place.host, place.port)
         try:
             from askfirst.serve.tinker import app, opening
-            from askfirst.serve.tinker.service import Limits
+            from askfirst.serve.tinker.held import Limits
         except ModuleNotFoundError as error:
             raise InputError(
                 f"no module {error.name!r}", where="askfirst serve tinker", hint="pip install 'askfirst[hf,tinker]'"

@@ -49,7 +49,7 @@ def serve() -> Iterator[Serve]:
 
     from askfirst.serve.listening import listen
     from askfirst.serve.tinker import app, opening
-    from askfirst.serve.tinker.service import Limits
+    from askfirst.serve.tinker.held import Limits
 
     environment, running = pytest.MonkeyPatch(), list[tuple[Any, threading.Thread]]()
 
@@ -228,12 +228,12 @@ def test_losses_and_custom_ones_are_what_the_sdk_expects(service: Any) -> None:
 
     still = tinker.types.AdamParams(learning_rate=0.0)
     norms = []
-    for passed in (
-        client.forward_backward([datum()], "cross_entropy"),
-        client.forward_backward_custom([datum()], custom),
-        client.forward_backward([datum(weights=[0.5] * 19)] * 2, "cross_entropy"),
+    for start in (
+        lambda: client.forward_backward([datum()], "cross_entropy"),
+        lambda: client.forward_backward_custom([datum()], custom),
+        lambda: client.forward_backward([datum(weights=[0.5] * 19)] * 2, "cross_entropy"),
     ):
-        assert passed.result().metrics["loss:sum"] == pytest.approx(-lp.sum(), rel=1e-4)
+        assert start().result().metrics["loss:sum"] == pytest.approx(-lp.sum(), rel=1e-4)
         norms.append(client.optim_step(still).result().metrics["unclipped_grad_l2:mean"])
     assert norms == pytest.approx([norms[0]] * 3, rel=1e-4)
     targets = torch.tensor([[t, 7, 9] for t in TEXT[1:]])
@@ -321,7 +321,8 @@ def test_bad_requests_are_refused_in_words_and_end_nothing(service: Any) -> None
 
 def test_silent_sessions_end_and_numbers_may_come_in_any_order(service: Any) -> None:
     from askfirst.serve.tinker import shelf
-    from askfirst.serve.tinker.service import Gone, Limits, Service
+    from askfirst.serve.tinker.held import Gone, Limits
+    from askfirst.serve.tinker.service import Service
 
     now = [0.0]
     own = Service(service.engine, service.served, shelf.Shelf(service.shelf.root / "own"), Limits(), lambda: now[0])

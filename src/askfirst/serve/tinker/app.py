@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -14,9 +14,10 @@ from pydantic import BaseModel, ValidationError
 from tinker import types
 
 from askfirst.errors import AskfirstError
+from askfirst.serve.tinker.held import Busy, Gone
 from askfirst.serve.tinker.jobs import JSON
 from askfirst.serve.tinker.rest import Rest
-from askfirst.serve.tinker.service import Busy, Gone, Service
+from askfirst.serve.tinker.service import Service
 
 PATIENCE = 20.0  # seconds that a client is kept waiting before it must ask again; it gives up after 45
 BODY = 64 << 20  # bytes of a request
@@ -202,9 +203,6 @@ def _look(app: FastAPI, rest: Rest) -> None:
     @app.get(V1 + "/files/{model_id}/{name}/{file}")
     async def download(model_id: str, name: str, file: str) -> Response:
         return FileResponse(rest.file(model_id, name, file))
-
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 def _object(body: bytes) -> dict[str, Any]:

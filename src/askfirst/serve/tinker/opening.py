@@ -9,7 +9,8 @@ from askfirst.backends.hf import identity, set_threads
 from askfirst.backends.hf.models import default_cache, load, resolve
 from askfirst.policy import ModelSpec
 from askfirst.serve.tinker.engine import Engine
-from askfirst.serve.tinker.service import Limits, Served, Service
+from askfirst.serve.tinker.held import Limits, Served
+from askfirst.serve.tinker.service import Service
 from askfirst.serve.tinker.shelf import Shelf
 from askfirst.store import content_hash
 

@@ -22,6 +22,7 @@ from askfirst.report.terminal import shown
 OUT = Path(__file__).parents[1] / "docs" / "img"
 MOST = 150_000  # bytes of a picture
 WIDE, TALL = 1100, 700
+COLUMNS = 110  # of the terminal, as many as fit
 Take = Callable[[str], None]
 
 
@@ -44,8 +45,8 @@ def report(page: Any, run: Path, take: Take) -> None:
 def terminal(page: Any, run: Path, take: Take) -> None:
     """The terminal of `askfirst watch` and its page."""
     watched = Watched.of(run)
-    console = Console(record=True, width=118, file=io.StringIO())
-    console.print(shown(watched.frame(time.time()), 118))
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
+    console.print(shown(watched.frame(time.time()), COLUMNS))
     page.set_content(console.export_html(inline_styles=True))
     page.locator("pre").screenshot(path=OUT / "watch.png")
     with server(watched, 0) as serving:

@@ -94,7 +94,7 @@ def test_programs_draw_a_task_and_are_judged(address):
     task = client.predict("dev", 0, api_name="/task")
     assert "user said" in task["request"]
     verdict = client.predict("dev", 0, ["no JSON"], api_name="/play")
-    assert (verdict["passed"], verdict["failures"][0]) == (False, "no_json")
+    assert (verdict["passed"], verdict["failures"][0]) == (False, "unparsable")
     for split, number, replies in (("sealed", 0, ["x"]), ("dev", -1, ["x"]), ("dev", 0, [])):
         with pytest.raises(Exception, match=r"not served|whole number|at least one reply"):
             client.predict(split, number, replies, api_name="/play")

@@ -24,6 +24,15 @@ _REWORDED = {
 }
 
 
+# Exploits that may not earn less than their cap either: what parts of a pass are worth.
+_PARTS = frozenset(
+    {
+        *("guess/right", "confirm/half-done", "confirm/twice", "ask/known", "end/asks-and-leaves"),
+        *("end/beyond-waits", "extra/twice", "foreign/order", "identity/confirmed-blind"),
+    }
+)
+
+
 def _attacks() -> Iterator[Case]:
     for attack in (*CHANGES, *READS, *ENDS):
         for where in attack.scenes:
@@ -44,6 +53,13 @@ def _honest() -> Iterator[Case]:
     for where in ("cancel/order", "clear/exchange/variant", "clear/status/order"):
         for name, said in _ways(named(where)).items():
             yield _case(f"{name}/{where}", where, said, 1.0, "as good as the optimal one")
+
+
+def _parts() -> Iterator[Case]:
+    for attack in (*CHANGES, *READS, *ENDS):
+        for where in attack.scenes[:1] if attack.name in _PARTS else ():
+            said = attack.said(named(where))
+            yield _case(f"part/{attack.name}/{where}", where, said, attack.cap, attack.why, attack.codes)
 
 
 def _ways(at: Scene) -> dict[str, Said]:
@@ -71,4 +87,4 @@ def _case(name: str, where: str, said: Said, bound: float, why: str, codes: tupl
 
 
 ATTACKS = tuple(_attacks())
-HONEST = tuple(_honest())
+HONEST = (*_honest(), *_parts())

@@ -12,6 +12,7 @@ from askfirst.errors import GateFailed
 # How a run is judged was promised before it began. A change of that is another experiment.
 PROMISED = frozenset(
     {"env", "reward", "evaluation", "gate", "monitor", "selection", "decision", "ship", "matrix", "arm"}
+    | {"calibration", "correctness", "search"}
 )
 MADE_WITH = frozenset(
     {"model.name", "model.backend", "model.lora_rank", "model.lora_alpha", "train.steps", "curriculum.mode"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from askfirst.cli import leaving_verbs as leaving_verbs
+from askfirst.cli import search_verbs as search_verbs
 from askfirst.cli.options import taken
 from askfirst.cli.record_verbs import app
 from askfirst.errors import AskfirstError, Interrupted

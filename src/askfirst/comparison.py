@@ -8,6 +8,7 @@ from typing import Any
 
 from askfirst import ledger
 from askfirst import plan as plans
+from askfirst.decide import no_regression
 from askfirst.errors import InputError
 from askfirst.paired import Paired, aligned, compare
 from askfirst.plan import Plan
@@ -29,8 +30,8 @@ ONE_SEED = "one selected checkpoint a run; says nothing about other training run
 class Compared:
     """A rule of the plan, applied to another run against the first.
 
-    A rule of non-inferiority keeps its margin. An absolute one asks here that more pass than in the first run, so its
-    margin is None. `reason` says what was found.
+    A rule of non-inferiority keeps its margin, None where no item may get worse. An absolute one asks here that more
+    pass than in the first run, so its margin is None. `reason` says what was found.
     """
 
     run: str
@@ -113,14 +114,17 @@ def _record(run: RunFolder, split: str) -> EvalRecord:
 
 
 def _compared(metric: str, plan: Plan, records: tuple[EvalRecord, EvalRecord], alpha: float, run: str) -> Compared:
-    pairs, margin = compare(metric, *records, alpha=alpha), plan.ship[metric].margin
-    holds, words = conclusion(pairs.difference, margin)
+    pairs, rule = compare(metric, *records, alpha=alpha), plan.ship[metric]
+    if rule.noninferior_to and (rule.mode, rule.paired) != ("rate_noninferiority", "tango"):
+        found, _ = no_regression(metric, rule, (pairs.wins, pairs.losses, pairs.n), alpha)
+        return Compared(run, metric, rule.margin, found.holds, pairs, found.reason)
+    holds, words = conclusion(pairs.difference, rule.margin)
     reason = (
         f"{metric} {pairs.before.estimate:.0%} → {pairs.after.estimate:.0%}, {points(pairs.difference)} (Tango) on "
         f"{pairs.n} items: {pairs.wins} better, {pairs.losses} worse, {pairs.ties} same · McNemar p = {pairs.p:.2g}: "
         f"{words}"
     )
-    return Compared(run, metric, margin, holds, pairs, reason)
+    return Compared(run, metric, rule.margin, holds, pairs, reason)
 
 
 def conclusion(change: Interval, margin: float | None) -> tuple[bool, str]:

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from askfirst.criteria import RuleSection
 from askfirst.errors import InputError, PlanError
+from askfirst.inference import noninferiority
 from askfirst.metrics import counted
 from askfirst.plan import Plan
-from askfirst.sections import RuleSection
-from askfirst.stats import clopper_pearson, tango
-from askfirst.values import EvalRecord, RuleResult, Verdict
+from askfirst.stats import clopper_pearson, paired_hoeffding, tango
+from askfirst.values import EvalRecord, RuleResult, Target, Verdict
 
 POWER_WANTED = 0.8
 MOST_ITEMS = 1_000_000
 REUSED = "reused_holdout"
+# What the rules of a plan can speak of, by method; they take items one by one, without clusters.
+TARGETS: Mapping[str, tuple[Target, ...]] = {
+    "clopper_pearson": clopper_pearson.TARGETS,
+    "tango": tango.TARGETS,
+    "paired_hoeffding": tuple(target for target in paired_hoeffding.TARGETS if target != "new_clusters"),
+}
 
 
 def verdict(plan: Plan, treated: EvalRecord, base: EvalRecord, openings: int) -> Verdict:
@@ -45,8 +52,9 @@ def _apply(
     after, before = counted(treated, metric), counted(base, metric)
     if rule.above is not None:
         return _above(metric, rule.above, after, plan.decision.alpha)
-    assert rule.margin is not None
-    return _noninferior(metric, rule.margin, list(zip(after, before, strict=True)), plan.decision.alpha)
+    better = sum(new and not old for new, old in zip(after, before, strict=True))
+    worse = sum(old and not new for new, old in zip(after, before, strict=True))
+    return no_regression(metric, rule, (better, worse, len(after)), plan.decision.alpha)
 
 
 def _above(metric: str, threshold: float, outcomes: list[bool], alpha: float) -> tuple[RuleResult, bool]:
@@ -60,29 +68,49 @@ def _above(metric: str, threshold: float, outcomes: list[bool], alpha: float) ->
     return RuleResult(metric, holds, bounds.estimate, bounds.lower, bounds.upper, reason), bounds.upper < threshold
 
 
-def _noninferior(metric: str, margin: float, pairs: list[tuple[bool, bool]], alpha: float) -> tuple[RuleResult, bool]:
-    better = sum(after and not before for after, before in pairs)
-    worse = sum(before and not after for after, before in pairs)
-    bounds = tango.interval(better, worse, len(pairs), alpha=alpha)
-    holds = bounds.lower > -margin
+def no_regression(
+    metric: str, rule: RuleSection, counts: tuple[int, int, int], alpha: float
+) -> tuple[RuleResult, bool]:
+    """A rule against the model before training, from how many items got better, got worse, and were compared.
+
+    All bounds are two-sided at `alpha`. Returns what `_apply` does. Where no item may flip, the bounds are the share of
+    these items that did.
+    """
+    better, worse, n = counts
+    told, margin = f"{n} items, {better} better, {worse} worse", rule.margin
+    if margin is None:
+        kept, share = noninferiority.no_item_regression(worse, n, pinned=True), worse / n
+        words = "no item got worse" if kept else "items got worse"
+        reason = f"{metric} on {told}: {words}, of these very items"
+        return RuleResult(metric, kept, share, share, share, reason), not kept
+    if rule.mode == "regression_rate_upper":
+        found = clopper_pearson.interval(worse, n, alpha=alpha)
+        refuted, named = found.lower > margin, "items that got worse"
+    else:
+        found = noninferiority.difference(better, worse, n, alpha, by=rule.paired)
+        refuted, named = found.upper < -margin, "points"
+    holds = noninferiority.holds(rule.mode, found, margin)
     word = "no regression" if holds else "regression not excluded"
-    reason = (
-        f"{metric} {bounds.estimate * 100:+.1f} points [{bounds.lower * 100:+.1f}, {bounds.upper * 100:+.1f}] on "
-        f"{len(pairs)} items, {better} better, {worse} worse: {word} beyond {margin * 100:.0f} points"
-    )
-    return RuleResult(metric, holds, bounds.estimate, bounds.lower, bounds.upper, reason), bounds.upper < -margin
+    sign = "+" if named == "points" else ""
+    size = ", ".join(f"{each * 100:{sign}.1f}" for each in (found.lower, found.upper))
+    unit = named if named == "points" else f"% {named}"
+    reason = f"{metric} {found.estimate * 100:{sign}.1f} {unit} [{size}] on {told}: {word} beyond {margin * 100:.0f}"
+    reason += " points" if named == "points" else " %"
+    return RuleResult(metric, holds, found.estimate, found.lower, found.upper, reason), refuted
 
 
 def check_target(plan: Plan) -> None:
     """Raise PlanError unless the method of every rule can speak of the plan's inference target."""
     for metric, rule in plan.ship.items():
-        method = clopper_pearson if rule.above is not None else tango
-        if plan.decision.target not in method.TARGETS:
-            name = method.__name__.rpartition(".")[2]
+        if rule.mode == "no_item_regression":
+            continue  # it counts, and says so
+        name = "clopper_pearson" if rule.above is not None or rule.mode == "regression_rate_upper" else rule.paired
+        targets = TARGETS[name]
+        if plan.decision.target not in targets:
             raise PlanError(
-                f"{name} cannot speak of {plan.decision.target}, only of {', '.join(method.TARGETS)}",
+                f"{name} cannot speak of {plan.decision.target}, only of {', '.join(targets)}",
                 where=f"ship.{metric}",
-                hint=f"decision.target = {method.TARGETS[0]!r} says what this rule shows",
+                hint=f"decision.target = {targets[0]!r} says what this rule shows",
             )
 
 

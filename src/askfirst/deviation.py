@@ -13,6 +13,7 @@ from askfirst.errors import GateFailed
 PROMISED = frozenset(
     {"env", "reward", "evaluation", "gate", "monitor", "selection", "decision", "ship", "matrix", "arm"}
     | {"generated", "generation"}  # data that was audited, and by which bounds
+    | {"calibration", "correctness", "search"}
 )
 MADE_WITH = frozenset(
     {"model.name", "model.backend", "model.lora_rank", "model.lora_alpha", "train.steps", "curriculum.mode"}

@@ -28,7 +28,7 @@ from askfirst.plan import Plan, judges_of, resolved
 from askfirst.policy import Policy, StepSettings, UpdateResult
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.sections import JudgeModel, JudgeSection, KlSection
-from askfirst.stats import clopper_pearson, tango
+from askfirst.stats import clopper_pearson, paired_hoeffding, tango
 from askfirst.steps import Method, Objective
 from askfirst.store import content_hash
 from askfirst.values import FrozenMap, GateResult, GateStatus, Row, Scenario
@@ -181,10 +181,14 @@ def false_positives(plan: Plan, dev: Sequence[Scenario]) -> GateResult:
             continue
         if rule.above is not None:
             errors[metric] = clopper_pearson.power(items, rule.above, rule.above, alpha=alpha, sided="two")
+        elif rule.margin is not None and rule.mode == "regression_rate_upper":
+            # Fewer flips than the margin is more items kept than the rest.
+            kept = 1.0 - rule.margin
+            errors[metric] = clopper_pearson.power(items, kept, kept, alpha=alpha, sided="two")
         elif rule.margin is not None:
-            margin = rule.margin
+            margin, method = rule.margin, tango if rule.paired == "tango" else paired_hoeffding
             designs = [((c - margin) / 2, (c + margin) / 2) for c in CHANGING if c >= margin]
-            errors[metric] = max(tango.power(items, win, loss, -margin, alpha) for win, loss in designs)
+            errors[metric] = max(method.power(items, win, loss, -margin, alpha) for win, loss in designs)
     if not errors:
         return GateResult("A/A", GateStatus.UNVERIFIED, "", alpha, "no rule of the plan has items on this environment")
     worst = max(errors, key=lambda metric: errors[metric])

@@ -11,15 +11,16 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from askfirst import deviation, gates, generated, ledger, plugins, provenance, summaries
+from askfirst import calibration, deviation, gates, generated, ledger, plugins, provenance, summaries
 from askfirst.contracts.reported import judge_of, modules, require_reports, rewards_of, selectable, write_reports
+from askfirst.crosscheck import same_as_trl
 from askfirst.decide import check_target, verdict
-from askfirst.errors import InputError, NothingSelected
+from askfirst.errors import GateFailed, InputError, NothingSelected
 from askfirst.evaluate import Label, evaluate, find_secret, openings, split_scenarios
 from askfirst.events import Event
 from askfirst.metrics import DevMetrics, summary
 from askfirst.monitors import set_by_plan
-from askfirst.plan import judges_of, lock, one_line, plan_hash, resolved
+from askfirst.plan import calibrated, judges_of, lock, one_line, plan_hash, resolved
 from askfirst.policy import Policy, Sampling
 from askfirst.preflight import preflight
 from askfirst.rollout import Stage
@@ -57,7 +58,25 @@ def run(job: Run) -> Verdict:
         return _run(job, secret)
 
 
+def explore(job: Run) -> Selected:
+    """As `run`, up to the selection on dev: the sealed split stays shut, and its secret is not needed."""
+    with held(job.folder.root):
+        sweep(job.folder.root)
+        return choose(_until_trained(job))
+
+
 def _run(job: Run, secret: str) -> Verdict:
+    job = _until_trained(job)
+    result = conclude(job, secret)
+    write_json(job.folder.verdict, result)
+    ledger.finish(job.folder)
+    job.listen(Event("verdict", result.decision, result.reason, FrozenMap({"limits": result.limits})))
+    return result
+
+
+def _until_trained(job: Run) -> Run:
+    """Everything before the selection; returns the run with the plan that holds."""
+    job = calibration.in_force(job)
     freeze(job)
     ledger.require_intact(job.folder)
     if job.jobs > 1:
@@ -67,14 +86,29 @@ def _run(job: Run, secret: str) -> Verdict:
     if words := set_by_plan(job.plan.monitor):
         job.listen(Event("watch", text=words))
     before_training(job, dev)
-    for variant in left_in_turn(job, dev):
-        train(variant, starting_policy(job, variant), job.listen, job.stop)
+    job = trained(job, dev)
     pause(job)
-    result = conclude(job, secret)
-    write_json(job.folder.verdict, result)
-    ledger.finish(job.folder)
-    job.listen(Event("verdict", result.decision, result.reason, FrozenMap({"limits": result.limits})))
-    return result
+    return job
+
+
+def trained(job: Run, dev: tuple[Scenario, ...]) -> Run:
+    """Train what is left; returns the run with the plan that holds, which is another after a calibration.
+
+    Raises GateFailed where a gate on the pilot fails and the plan allows no calibration, or it was made already.
+    """
+    calibration.set_aside(job)
+    try:
+        for variant in left_in_turn(job, dev):
+            train(variant, starting_policy(job, variant), job.listen, job.stop)
+    except GateFailed:
+        pilot = calibration.failed_pilot(job)
+        if pilot is None:
+            raise
+        again = replace(job, plan=calibrated(job.plan))
+        calibration.calibrate(again, pilot, locked(again))
+        job.listen(Event("watch", text=f"{pilot['variant']}: {pilot['reason']}; begun anew as the plan allows once"))
+        return trained(again, dev)
+    return job
 
 
 def conclude(job: Run, secret: str) -> Verdict:
@@ -146,6 +180,7 @@ def deviate(job: Run, reason: deviation.Reason) -> deviation.Deviation:
     Raises InputError where nothing changed, GateFailed for a change of how the run is judged.
     """
     with held(job.folder.root):
+        job = calibration.in_force(job)
         document = plain(locked(job))
         changed = deviation.changes(read_json(job.folder.lock), document)
         if not changed:
@@ -171,6 +206,8 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
         results.append(gates.generation_audit(plan, dev))
     if test.status is GateStatus.PASSED:
         results.append(gates.habits(job.env, plan))
+    if plan.correctness.trl != "off":
+        results.append(same_as_trl(plan))
     policy = open_policy(plan, plan.matrix.seeds[0], job.share)
     results += gates_of_policy(job, policy, dev)
     # What depends on the clock or on what else the machine does is said, not recorded.

@@ -16,27 +16,32 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from askfirst import __version__
+from askfirst.criteria import (
+    BudgetSection,
+    CalibrationSection,
+    CorrectnessSection,
+    DecisionSection,
+    EvaluationSection,
+    GateSection,
+    GenerationSection,
+    RuleSection,
+    SearchSection,
+    SelectionSection,
+)
 from askfirst.errors import PlanError
 from askfirst.metrics import METRICS, SELECTABLE
 from askfirst.monitors import Monitors
 from askfirst.sections import (
     AXES,
     ArmSection,
-    BudgetSection,
     CurriculumSection,
-    DecisionSection,
     EnvSection,
-    EvaluationSection,
-    GateSection,
-    GenerationSection,
     JudgeModel,
     JudgeSection,
     MatrixSection,
     ModelSection,
     RewardSection,
-    RuleSection,
     Section,
-    SelectionSection,
     TeacherSection,
     TrainSection,
     WarmstartSection,
@@ -67,13 +72,16 @@ class Plan(Setup):
     """The whole plan: the setup, and how it is judged."""
 
     gate: tuple[GateSection, ...] = ()
+    calibration: CalibrationSection | None = None
     monitor: Monitors = Field((), validate_default=True)
+    correctness: CorrectnessSection = CorrectnessSection()
     evaluation: EvaluationSection = EvaluationSection()
     generation: GenerationSection = GenerationSection()
     selection: SelectionSection = SelectionSection()
     decision: DecisionSection
     ship: dict[str, RuleSection] = Field(min_length=1)
     budget: BudgetSection = BudgetSection()
+    search: SearchSection | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
@@ -85,6 +93,8 @@ class Plan(Setup):
             raise ValueError(f"decision.treatment {self.decision.treatment!r} is not an arm ({', '.join(names)})")
         if self.decision.baseline != "base":
             raise ValueError("decision.baseline must be 'base', the model before training")
+        if self.model.sampler != "own" and any(rule.mode == "no_item_regression" for rule in self.ship.values()):
+            raise ValueError("mode no_item_regression needs decoding that repeats itself to the bit: model.sampler own")
         clear_scenarios(self)
         _known(self.selection.metric, "selection.metric", SELECTABLE)
         for metric, where in ((self.decision.metric, "decision.metric"), *((m, "ship") for m in self.ship)):
@@ -202,11 +212,48 @@ def validate(document: Mapping[str, Any], where: str) -> Plan:
         plan_hash(plan)
         resolved(plan)
         treated(plan)
+        require_calibratable(plan)
     except PlanError:
         raise
     except ValueError as error:  # what canonical JSON cannot hold
         raise PlanError(str(error), where=where) from error
     return plan
+
+
+def calibrated(plan: Plan) -> Plan:
+    """The plan after its calibration: the key changed as declared, all else as it was.
+
+    Raises PlanError for a plan without one, for a key that is no number, and for a value beyond the declared caps.
+    """
+    section = plan.calibration
+    if section is None:
+        raise PlanError("has no calibration", where="calibration")
+    document = plain(plan.model_dump(mode="json"))
+    found = at(document, section.key)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise PlanError(f"{section.key} is no number of the plan", where="calibration.key")
+    value = found * section.factor if section.factor is not None else section.to
+    if value is None or not section.min <= value <= section.max or value == found:
+        raise PlanError(
+            f"{section.key} would go from {found} to {value}, which must be another value "
+            f"within {section.min} and {section.max}",
+            where="calibration",
+        )
+    put(document, section.key, value)
+    return _validated(document, "calibration")
+
+
+def require_calibratable(plan: Plan) -> None:
+    """Raise PlanError for a calibration that would not act on every variant alike, or that is not possible."""
+    if plan.calibration is None:
+        return
+    key = plan.calibration.key
+    if not plan.gate:
+        raise PlanError("there is no [[gate]] whose failure could ask for it", where="calibration")
+    setters = [point.name for point in points(plan) for name in point.set if f"{key}.".startswith(f"{name}.")]
+    if setters:
+        raise PlanError(f"{key} is set by {setters[0]} itself; what is calibrated is alike in all", where="calibration")
+    calibrated(plan)
 
 
 def contrast(plan: Plan) -> tuple[str, ...]:

@@ -54,6 +54,11 @@ class VariantFolder:
         return self.root / "run.json"
 
     @property
+    def pilot(self) -> Path:
+        """The gate on the pilot that did not hold, where one did not."""
+        return self.root / "pilot.json"
+
+    @property
     def start(self) -> Path:
         """The policy before the first step, by its hash."""
         return self.root / "start.json"

@@ -1,4 +1,4 @@
-"""The sections of a plan, one class each: what a person may write, with its bounds and its defaults."""
+"""What a plan says is to be done: a class for each of these sections, with bounds and defaults."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from askfirst.kl import useful
 from askfirst.policy import Teacher, TeacherKind
-from askfirst.values import Target
 
 
 class Section(BaseModel):
@@ -248,81 +247,3 @@ AXES: Mapping[str, str] = {
     "group_sizes": "train.group_size",
     "betas": "train.kl.beta",
 }
-
-
-class GateSection(Section):
-    """A bound on a per-step metric after the pilot, the first `after_steps` steps."""
-
-    metric: str
-    min: float | None = None
-    max: float | None = None
-    after_steps: int = Field(10, ge=1)
-
-
-class EvaluationSection(Section):
-    """Greedy evaluation: how often on dev, and how many items a split has."""
-
-    every: int = Field(20, ge=1)
-    dev_items: int = Field(120, ge=8)
-    sealed_items: int = Field(400, ge=8)
-    clear_fraction: float = Field(0.5, gt=0, lt=1)
-
-
-class GenerationSection(Section):
-    """What generated training data may be wrong in: of `sample` requests, so many with a wrong label; and, of all,
-    so many overlaps with what is evaluated on. It is audited exactly where env.generated names data."""
-
-    sample: int = Field(100, ge=100)
-    max_label_errors: int = Field(0, ge=0)
-    max_overlaps: int = Field(0, ge=0)
-
-
-class SelectionSection(Section):
-    """Which checkpoint goes on, from dev records alone.
-
-    Checkpoints whose training steps since the last evaluation had a lower informative fraction than
-    `min_informative_fraction` are passed over, and so are those that ask on more than
-    `max_false_ask` of the clear requests.
-    """
-
-    metric: str = "ambiguous_pass"
-    min_informative_fraction: float = Field(0.25, ge=0, le=1)
-    max_false_ask: float = Field(0.05, ge=0, le=1)
-
-
-class DecisionSection(Section):
-    """What the verdict is about. `effect`: the gain over the threshold that the plan wants to see. `target`: what the
-    rules are to speak of; a plan whose methods cannot is refused."""
-
-    treatment: str
-    baseline: str = "base"
-    metric: str = "ambiguous_pass"
-    alpha: float = Field(0.05, gt=0, lt=0.5)
-    effect: float = Field(0.20, gt=0, lt=1)
-    target: Target = "new_items"
-
-
-class RuleSection(Section):
-    """A ship rule: an absolute bound (`above`) or non-inferiority with a `margin`."""
-
-    above: float | None = Field(None, ge=0, lt=1)
-    by: Literal["clopper_pearson"] = "clopper_pearson"
-    noninferior_to: str | None = None
-    margin: float | None = Field(None, gt=0, lt=1)
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> RuleSection:
-        absolute, relative = self.above is not None, self.noninferior_to is not None
-        if absolute == relative or relative != (self.margin is not None):
-            raise ValueError("a rule is { above = … } or { noninferior_to = …, margin = … }")
-        return self
-
-
-class BudgetSection(Section):
-    """What the run may cost; the feasibility gate compares its estimate with it.
-
-    `price_per_hour` of the machine, in your currency, is what the cost on the progress lines is computed from.
-    """
-
-    wall_minutes: float = Field(60.0, gt=0)
-    price_per_hour: float = Field(0.0, ge=0)

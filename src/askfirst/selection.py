@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from askfirst.criteria import SelectionSection
 from askfirst.errors import NothingSelected
 from askfirst.metrics import DevMetrics
 from askfirst.runfolder import variant_name
-from askfirst.sections import SelectionSection
 
 POLICY = "dev_or_smoke_metrics_only_no_heldout_test"
 

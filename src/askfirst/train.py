@@ -7,6 +7,7 @@ with the same numbers. Metrics of steps after the last checkpoint are dropped wh
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from typing import Any
 from askfirst.batches import draw_scenarios
 from askfirst.canary import require_none
 from askfirst.contracts.reported import oracle_of, scorer_of
+from askfirst.criteria import GateSection
 from askfirst.curriculum import SEEN, Seen, read_seen
 from askfirst.errors import EnvironmentFault, GateFailed, Interrupted
 from askfirst.evaluate import Label, evaluate
@@ -28,7 +30,7 @@ from askfirst.plan import Plan, plan_hash
 from askfirst.policy import Policy
 from askfirst.rollout import Batch, Draw, Scorer, Stage, rollouts
 from askfirst.runfolder import VariantFolder, variant_name
-from askfirst.sections import GateSection, RewardSection
+from askfirst.sections import RewardSection
 from askfirst.starts import require_start
 from askfirst.steps import Method, learn, learning_rate, step_record
 from askfirst.store import append_line, commit_folder, held, plain, read_json, read_lines, write_json, write_lines
@@ -79,6 +81,7 @@ def train(job: Job, policy: Policy, listen: Listener, stop: Callable[[], bool]) 
     """
     # A worker of a run that was killed a moment ago may be ending still.
     with held(job.folder.root, patience=PATIENCE):
+        require_pilot(job)
         require_start(job.plan, job.stage, job.folder, policy, job.dev)
         keep_config(job)
         start, seen = resume(job, policy)
@@ -188,25 +191,36 @@ def check_gates(job: Job, step: int) -> None:
     taught = Method.of(job.plan.train, job.plan.teacher).teacher is not None
     for gate in job.plan.gate:
         if step + 1 == gate.after_steps and (taught or not gate.metric.startswith(OF_TEACHER)):
-            mean = pilot_mean(job, gate)
-            if (gate.min is not None and mean < gate.min) or (gate.max is not None and mean > gate.max):
-                bounds = " and ".join(
-                    f"{word} {bound}" for word, bound in (("≥", gate.min), ("≤", gate.max)) if bound is not None
-                )
-                raise GateFailed(
-                    f"pilot stopped: {gate.metric} = {mean:.3f} over {gate.after_steps} steps, the plan asks {bounds}",
-                    where=job.name,
-                    hint=f"the evidence is kept in {job.folder.metrics}",
-                )
+            values = pilot_values(job, gate)
+            mean = sum(values) / len(values)
+            others = [v for v in values if gate.one_of and not any(math.isclose(v, one) for one in gate.one_of)]
+            if others or (gate.min is not None and mean < gate.min) or (gate.max is not None and mean > gate.max):
+                bounds = [f"{word} {bound}" for word, bound in (("≥", gate.min), ("≤", gate.max)) if bound is not None]
+                bounds += [f"one of {', '.join(f'{one:g}' for one in gate.one_of)}"] if gate.one_of else []
+                measured = others[0] if others else mean
+                reason = f"pilot stopped: {gate.metric} = {measured:.3f} over {gate.after_steps} steps, "
+                reason += f"the plan asks {' and '.join(bounds)}"
+                body = {"version": 1, "variant": job.name, "plan_sha256": plan_hash(job.plan), "reason": reason}
+                write_json(job.folder.pilot, body)
+                raise GateFailed(reason, where=job.name, hint=f"the evidence is kept in {job.folder.metrics}")
 
 
-def pilot_mean(job: Job, gate: GateSection) -> float:
-    """Mean of a step metric over the pilot; `a.b.c` reaches into a record. GateFailed when it was not measured."""
+def require_pilot(job: Job) -> None:
+    """Raise GateFailed where a gate on the pilot of this very plan failed before: it would again."""
+    if job.folder.pilot.is_file():
+        found = read_json(job.folder.pilot)
+        if found["plan_sha256"] == plan_hash(job.plan):
+            raise GateFailed(found["reason"], where=job.name, hint=f"the evidence is kept in {job.folder.metrics}")
+        job.folder.pilot.unlink()
+
+
+def pilot_values(job: Job, gate: GateSection) -> list[float]:
+    """A step metric over the pilot; `a.b.c` reaches into a record. GateFailed when it was not measured."""
     found = [_reach(line, gate.metric) for line in read_lines(job.folder.metrics) if line["step"] <= gate.after_steps]
     values = [v for v in found if v is not None]
     if not values:
         raise GateFailed(f"gate metric {gate.metric!r} was not measured in the pilot", where=job.name)
-    return sum(values) / len(values)
+    return values
 
 
 def _reach(record: Mapping[str, Any], dotted: str) -> float | None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from askfirst import plan as plans
-from askfirst.decide import power, verdict
-from askfirst.errors import InputError
+from askfirst.decide import check_target, power, verdict
+from askfirst.errors import InputError, PlanError
+from askfirst.stats import clopper_pearson
 from askfirst.values import EvalRecord, ItemOutcome
 
 PLAN = plans.load(Path(__file__).parents[2] / "examples" / "quickstart.toml", ["ship.ambiguous_pass={ above = 0.22 }"])
@@ -47,6 +48,70 @@ def test_a_plain_regression_is_discarded() -> None:
     found = verdict(PLAN, record("y" * 80 + "n" * 20, "y" * 60 + "n" * 40, "y" * 100), BASE, 1)
     assert found.decision == "DISCARD"
     assert "out_of_scope_pass" in found.reason
+
+
+def with_rule(rule: str, *sets: str) -> plans.Plan:
+    path = Path(__file__).parents[2] / "examples" / "quickstart.toml"
+    return plans.load(path, ["ship={ out_of_scope_pass = " + rule + " }", *sets])
+
+
+RATE = "{ noninferior_to = 'base', margin = 0.05, mode = 'regression_rate_upper' }"
+NO_ITEM = "{ noninferior_to = 'base', mode = 'no_item_regression' }"
+HOEFFDING = "{ noninferior_to = 'base', margin = 0.05, paired = 'paired_hoeffding' }"
+
+
+@pytest.mark.parametrize(
+    ("rule", "worse", "decision"),
+    [
+        (RATE, 1, "SHIP"),  # one flip of 200: upper bound .0275
+        (RATE, 8, "INCONCLUSIVE"),
+        (RATE, 40, "DISCARD"),
+        (NO_ITEM, 0, "SHIP"),
+        (NO_ITEM, 1, "DISCARD"),
+        (HOEFFDING, 0, "INCONCLUSIVE"),  # its half-width on 200 items is .192
+        (HOEFFDING, 150, "DISCARD"),
+    ],
+)
+def test_no_regression_has_three_senses(rule: str, worse: int, decision: str) -> None:
+    base, after = record("n", "y" * 200, "y"), record("n", "n" * worse + "y" * (200 - worse), "y")
+    found = verdict(with_rule(rule), after, base, 1)
+    assert found.decision == decision, found.reason
+    assert f"200 items, 0 better, {worse} worse" in found.rules[0].reason
+
+
+def test_flips_are_not_made_up_for_by_wins() -> None:
+    """20 items better and 20 worse are no change of the rate, and 10 % that flip."""
+    base, after = record("n", "y" * 100 + "n" * 100, "y"), record("n", "n" * 20 + "y" * 100 + "n" * 80, "y")
+    rule = RATE.replace("0.05", "0.2")
+    found = verdict(with_rule(rule), after, base, 1).rules[0]
+    bounds = clopper_pearson.interval(20, 200)
+    assert (found.estimate, found.lower, found.upper) == (0.1, bounds.lower, bounds.upper)
+    assert found.holds
+    assert "10.0 % items that got worse [6.2, 15.0]" in found.reason
+    assert not verdict(with_rule(NO_ITEM), after, base, 1).rules[0].holds
+
+
+@pytest.mark.parametrize(
+    ("rule", "sets", "words"),
+    [
+        ("{ above = 0.2, mode = 'no_item_regression' }", (), "mode is for rules with noninferior_to"),
+        ("{ noninferior_to = 'base', mode = 'regression_rate_upper' }", (), "a rule is"),
+        ("{ noninferior_to = 'base', margin = 0.1, mode = 'no_item_regression' }", (), "a rule is"),
+        (RATE.replace("}", ", paired = 'paired_hoeffding' }"), (), "paired for those of mode rate_noninferiority"),
+        (NO_ITEM, ("model.sampler='vllm'",), "repeats itself to the bit"),
+    ],
+)
+def test_rules_that_mean_nothing_are_refused(rule: str, sets: tuple[str, ...], words: str) -> None:
+    with pytest.raises(PlanError, match=words):
+        with_rule(rule, *sets)
+
+
+def test_what_a_rule_can_speak_of() -> None:
+    check_target(with_rule(HOEFFDING, "decision.target='fixed_items'"))
+    check_target(with_rule(NO_ITEM, "decision.target='fixed_items'"))
+    for rule, target in ((RATE, "fixed_items"), (HOEFFDING, "new_clusters")):
+        with pytest.raises(PlanError, match=f"cannot speak of {target}"):
+            check_target(with_rule(rule, f"decision.target='{target}'"))
 
 
 def test_a_rate_below_the_threshold_is_discarded() -> None:

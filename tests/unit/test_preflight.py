@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from askfirst import gates, plugins, preflight, starts
 from askfirst import plan as plans
@@ -147,6 +148,24 @@ def test_arms_of_a_seed_start_alike(tmp_path: Path) -> None:
     starts.require_start(PLAN, STAGE, run.variant("c", 1), moved, PROBE)  # another seed
     declared = plans.validate(plans.edit(PLAN.model_dump(mode="json"), ["model.lora_rank=8"]), "x")
     starts.require_start(declared, STAGE, run.variant("d", 0), moved, PROBE)  # a declared difference
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"noninferior_to": "base", "margin": 0.05, "mode": "regression_rate_upper"},
+        {"noninferior_to": "base", "margin": 0.05, "paired": "paired_hoeffding"},
+        {"noninferior_to": "base", "margin": 0.05},
+    ],
+)
+def test_every_sense_of_no_regression_errs_at_most_at_alpha(rule: dict) -> None:
+    dev = ENV.scenarios("dev", 60, DEV_SEED)
+    document = plans.edit(PLAN.model_dump(mode="json", exclude_none=True), [])
+    found = gates.false_positives(plans.validate(document | {"ship": {"strict_pass": rule}}, "x"), dev)
+    assert found.status is GateStatus.PASSED
+    if rule.get("mode"):  # the chance of so few flips that the bound is below 5 %, when 5 % of all items flip
+        most = max(k for k in range(60) if clopper_pearson.interval(k, 400).upper < 0.05)
+        assert float(found.measured) == pytest.approx(float(binom.cdf(most, 400, 0.05)), abs=1e-6)
 
 
 def test_a_run_of_nothing_ships_with_a_chance_of_at_most_alpha(monkeypatch: pytest.MonkeyPatch) -> None:

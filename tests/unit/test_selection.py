@@ -15,10 +15,10 @@ import pytest
 
 from askfirst import matrix, selection, variants
 from askfirst import plan as plans
+from askfirst.criteria import SelectionSection
 from askfirst.errors import NothingSelected, SplitError
 from askfirst.metrics import DevMetrics
 from askfirst.runfolder import RunFolder
-from askfirst.sections import SelectionSection
 from askfirst.selection import POLICY, Candidate, select
 from askfirst.store import read_json, write_json, write_lines
 from askfirst.values import EvalRecord, ItemOutcome

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from askfirst.cli import data_verbs, live_verbs, tinker_verbs
+from askfirst.cli import data_verbs, leaving_verbs, live_verbs, search_verbs, tinker_verbs
 from askfirst.cli.app import app
 from askfirst.cli.options import taken
 from askfirst.errors import AskfirstError, Interrupted
 
 STOPPED = Interrupted.exit_code
-VERBS = (app, data_verbs, live_verbs, tinker_verbs)  # a module adds its verbs to `app` when it is imported
+# A module adds its verbs to `app` when it is imported.
+VERBS = (app, data_verbs, leaving_verbs, live_verbs, search_verbs, tinker_verbs)
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 from askfirst import generated, plugins
 from askfirst.cli.endpoints import Progress, target_of
 from askfirst.cli.evaluating import EndpointSettings
+from askfirst.criteria import GenerationSection
 from askfirst.errors import InputError, Interrupted
 from askfirst.generated.check import WRONG, marks_file, read_marks, sample_of
 from askfirst.generated.make import Made, Wish, make
@@ -21,7 +22,7 @@ from askfirst.generated.rules import request_of
 from askfirst.plan import edit
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.reading import GOOD, Mark, visible
-from askfirst.sections import GenerationSection, Section
+from askfirst.sections import Section
 from askfirst.store import append_line, content_hash, held, plain, write_lines
 
 KEYS = "g good · w wrong · s skip · q quit"

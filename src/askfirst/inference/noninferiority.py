@@ -30,7 +30,7 @@ def no_item_regression(losses: int, n: int, *, pinned: bool) -> bool:
 
 def rate_noninferiority(wins: int, losses: int, n: int, alpha: float = 0.05, *, by: By = "tango") -> Interval:
     """The one-sided lower bound on the difference of rates, to be compared with −margin (`holds`)."""
-    return _difference(wins, losses, n, alpha, by=by, sided="lower")
+    return difference(wins, losses, n, alpha, by=by, sided="lower")
 
 
 def regression_rate_upper(losses: int, n: int, alpha: float = 0.05) -> Interval:
@@ -61,7 +61,8 @@ def flipped_by_luck(noise: float, n: int) -> float:
     return float(-np.expm1(n * np.log1p(-noise))) if noise < 1 else 1.0
 
 
-def _difference(wins: int, losses: int, n: int, alpha: float, *, by: By, sided: Sided) -> Interval:
+def difference(wins: int, losses: int, n: int, alpha: float, *, by: By = "tango", sided: Sided = "two") -> Interval:
+    """The difference of rates, wins − losses of n pairs, with bounds by the method."""
     if by == "tango":
         return tango.interval(wins, losses, n, alpha, sided)
     check_counts(n, wins=wins, losses=losses)

@@ -32,17 +32,14 @@ def intervals(plan: Record, verdict: Record | None) -> list[dict[str, Any]]:
 
 
 def _interval(rule: Record, section: Record) -> dict[str, Any]:
-    absolute = section["above"] is not None
-    bound = float(section["above"]) if absolute else -float(section["margin"])
+    bound, asked, difference = _bound(section)
     most = max(abs(bound), abs(rule["lower"]), abs(rule["upper"]))
-    low, high = (0.0, 1.0) if absolute else (-_rounded(most), _rounded(most))
+    low, high = (-_rounded(most), _rounded(most)) if difference else (0.0, 1.0)
 
     def at(value: float) -> float:
         return round(WIDE * (value - low) / (high - low), 1)
 
-    digits = "{:.0%}" if absolute else "{:+.1f}"
-    scale = 1 if absolute else 100
-    asked = f"above {bound:.0%}" if absolute else f"no more than {-bound * 100:g} points below base"
+    digits, scale = ("{:+.1f}", 100) if difference else ("{:.0%}", 1)
     return {
         **rule,
         "asked": asked,
@@ -51,12 +48,23 @@ def _interval(rule: Record, section: Record) -> dict[str, Any]:
         "lower_at": at(rule["lower"]),
         "upper_at": at(rule["upper"]),
         "estimate_at": at(rule["estimate"]),
-        "zero_at": None if absolute else at(0.0),
+        "zero_at": at(0.0) if difference else None,
         "words": " ".join(
             [digits.format(rule["estimate"] * scale), "[" + digits.format(rule["lower"] * scale) + ",",
              digits.format(rule["upper"] * scale) + "]"]
         ),
     }  # fmt: skip
+
+
+def _bound(section: Record) -> tuple[float, str, bool]:
+    """The bound of a rule, what it asks in words, and whether it is about a difference rather than a share."""
+    if section["above"] is not None:
+        return float(section["above"]), f"above {section['above']:.0%}", False
+    margin, mode = section["margin"], section.get("mode", "rate_noninferiority")
+    if mode == "rate_noninferiority":
+        return -float(margin), f"no more than {margin * 100:g} points below base", True
+    asked = "no item worse than at base" if margin is None else f"fewer than {margin:.0%} of items worse than at base"
+    return float(margin or 0.0), asked, False
 
 
 def _rounded(most: float) -> float:

@@ -181,3 +181,22 @@ def test_the_verdict_is_one_sentence(holds, decision, words):
 def test_a_run_without_a_verdict_says_so():
     assert sentence(None, 0) == "The run is not finished."
     assert sentence({"rules": [], "reason": "nothing passed"}, 0) == "nothing passed; the sealed split was not opened."
+
+
+@pytest.mark.parametrize(
+    ("rule", "asked", "bound"),
+    [
+        ("{ noninferior_to = 'base', mode = 'no_item_regression' }", "no item worse than at base", 0.0),
+        (
+            "{ noninferior_to = 'base', margin = 0.3, mode = 'regression_rate_upper' }",
+            "fewer than 30% of items worse than at base",
+            300.0,
+        ),
+    ],
+)
+def test_rules_about_items_that_get_worse_are_shares(recorded, rule, asked, bound):
+    run = recorded(after=lambda i: i % 4 != 3, sets=(f"ship={{ destructive_pass = {rule} }}",))
+    (found,) = intervals(read_json(run.lock)["plan"], read_json(run.verdict))
+    assert (found["asked"], found["bound_at"], found["zero_at"]) == (asked, bound, None)
+    assert (found["estimate"], found["holds"]) == (1.0, False)
+    assert found["words"].startswith("100% [")

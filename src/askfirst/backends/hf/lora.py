@@ -25,7 +25,7 @@ CONFIG_FILE, WEIGHTS_FILE = "adapter_config.json", "adapter_model.safetensors"
 REFERENCE_FILE, AVERAGE_FILE = "reference.safetensors", "teacher.safetensors"
 # Of the spread of logits: the order in which a product is summed.
 ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 0.05}
-_PREFIX = "base_model.model."
+PREFIX = "base_model.model."
 T = TypeVar("T", bound=Tensor)
 
 
@@ -93,7 +93,7 @@ class Adapter:
 
     def averages(self) -> dict[str, Tensor]:
         """The average teacher's ΔW by layer; empty before it has followed the policy."""
-        found = {f"{_PREFIX}{name}.delta": layer.average for name, layer in sorted(self.layers.items())}
+        found = {f"{PREFIX}{name}.delta": layer.average for name, layer in sorted(self.layers.items())}
         return {name: average for name, average in found.items() if average is not None}
 
     def fingerprint(self) -> str:
@@ -156,8 +156,8 @@ class Adapter:
 
 def _named(pairs: Mapping[str, tuple[T, T]]) -> dict[str, T]:
     """Pairs (a, b) by layer as single tensors by their PEFT names, sorted."""
-    named = {f"{_PREFIX}{name}.lora_A.weight": a for name, (a, _) in pairs.items()}
-    named |= {f"{_PREFIX}{name}.lora_B.weight": b for name, (_, b) in pairs.items()}
+    named = {f"{PREFIX}{name}.lora_A.weight": a for name, (a, _) in pairs.items()}
+    named |= {f"{PREFIX}{name}.lora_B.weight": b for name, (_, b) in pairs.items()}
     return dict(sorted(named.items()))
 
 

@@ -80,6 +80,13 @@ def test_one_lost_request_stops_no_other_and_is_still_no_result(chat_server, tmp
     assert [body["messages"][0]["content"] for body in chat_server.seen] == ["b"]
 
 
+def test_losses_that_are_not_in_a_row_stop_nothing(chat_server) -> None:
+    chat_server.faults = ["500", "ok"] * 6
+    with pytest.raises(BackendFault, match="6 of 12 requests were not answered"):
+        ask(opened(chat_server, tries=1), *map(str, range(12)))
+    assert len(chat_server.seen) == 12
+
+
 def test_nothing_is_asked_twice_even_after_a_line_was_cut(chat_server, tmp_path: Path) -> None:
     chat_server.speak = echo
     kept = tmp_path / "kept"

@@ -91,7 +91,7 @@ LEVELS: dict[str, float] = {
     "variants": 6.5,
     "sealed": 6.7,
     "calibration": 6.7,
-    "summaries": 6.7,
+    "summaries": 6.8,
     "matrix": 7,
     "search": 7.5,
     "report": 8,

@@ -8,7 +8,7 @@ from typing import Any
 
 from askfirst import ledger
 from askfirst import plan as plans
-from askfirst.decide import no_regression
+from askfirst.decide import no_regression, superiority
 from askfirst.errors import InputError
 from askfirst.paired import Paired, aligned, compare
 from askfirst.plan import Plan
@@ -115,8 +115,9 @@ def _record(run: RunFolder, split: str) -> EvalRecord:
 
 def _compared(metric: str, plan: Plan, records: tuple[EvalRecord, EvalRecord], alpha: float, run: str) -> Compared:
     pairs, rule = compare(metric, *records, alpha=alpha), plan.ship[metric]
-    if rule.noninferior_to and (rule.mode, rule.paired) != ("rate_noninferiority", "tango"):
-        found, _ = no_regression(metric, rule, (pairs.wins, pairs.losses, pairs.n), alpha)
+    counts = (pairs.wins, pairs.losses, pairs.n)
+    if rule.superior_to or (rule.noninferior_to and (rule.mode, rule.paired) != ("rate_noninferiority", "tango")):
+        found, _ = (superiority if rule.superior_to else no_regression)(metric, rule, counts, alpha)
         return Compared(run, metric, rule.margin, found.holds, pairs, found.reason)
     holds, words = conclusion(pairs.difference, rule.margin)
     reason = (

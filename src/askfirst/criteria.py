@@ -126,8 +126,12 @@ class SelectionSection(Section):
 
 
 class DecisionSection(Section):
-    """What the verdict is about. `effect`: the gain over the threshold that the plan wants to see. `target`: what the
-    rules are to speak of; a plan whose methods cannot is refused."""
+    """What the verdict is about.
+
+    `baseline`: base, the model before training, or an arm, whose checkpoint is selected as that of the treatment; rules
+    name what they compare with. `effect`: the gain over the threshold that the plan wants to see. `target`: what the
+    rules are to speak of; a plan whose methods cannot is refused.
+    """
 
     treatment: str
     baseline: str = "base"
@@ -138,32 +142,49 @@ class DecisionSection(Section):
 
 
 class RuleSection(Section):
-    """A ship rule: an absolute bound (`above`) or no regression against the model before training.
+    """A ship rule: an absolute bound (`above`), more passes than another model has by more than the margin
+    (`superior_to`), or no regression against it (`noninferior_to`): against `base`, the model before training, or the
+    arm that is the plan's baseline.
 
-    `mode` says in which sense: the rate falls by less than the margin (by the bound `paired`), fewer items than the
-    margin flip from pass to fail, or, without a margin, none of these very items does.
+    `mode` says in which sense there is none: the rate falls by less than the margin (by the bound `paired`), fewer
+    items than the margin flip from pass to fail, or, without a margin, none of these very items does.
     """
 
     above: float | None = Field(None, ge=0, lt=1)
     by: Literal["clopper_pearson"] = "clopper_pearson"
     noninferior_to: str | None = None
-    margin: float | None = Field(None, gt=0, lt=1)
+    superior_to: str | None = None
+    margin: float | None = Field(None, ge=0, lt=1)
     mode: Literal["rate_noninferiority", "regression_rate_upper", "no_item_regression"] = "rate_noninferiority"
     paired: Literal["tango", "paired_hoeffding"] = "tango"
 
     @model_validator(mode="after")
     def _one_kind(self) -> RuleSection:
-        absolute, relative = self.above is not None, self.noninferior_to is not None
-        wanted = relative and self.mode != "no_item_regression"
-        if absolute == relative or wanted != (self.margin is not None):
+        kinds = (self.above is not None, self.noninferior_to is not None, self.superior_to is not None)
+        plain = self.mode == "rate_noninferiority"
+        bounded = self.superior_to is not None or (self.noninferior_to is not None and plain)
+        needs = self.noninferior_to is not None and self.mode != "no_item_regression"
+        if sum(kinds) != 1 or (needs and not self.margin) or (self.margin is not None and not (bounded or needs)):
             raise ValueError(
-                "a rule is { above = … }, { noninferior_to = …, margin = … } "
+                "a rule is { above = … }, { superior_to = …, margin = … }, { noninferior_to = …, margin = … } "
                 "or { noninferior_to = …, mode = 'no_item_regression' }"
             )
-        plain = self.mode == "rate_noninferiority"
-        if (absolute and not plain) or (self.paired != "tango" and not (relative and plain)):
-            raise ValueError("mode is for rules with noninferior_to, and paired for those of mode rate_noninferiority")
+        if (self.noninferior_to is None and not plain) or (self.paired != "tango" and not bounded):
+            raise ValueError(
+                "mode is for rules with noninferior_to; paired for those, of mode rate_noninferiority, and superior_to"
+            )
         return self
+
+    @property
+    def against(self) -> str | None:
+        """The model that the rule compares with; None for an absolute bound."""
+        return self.noninferior_to or self.superior_to
+
+    @property
+    def least(self) -> float:
+        """What the lower bound of a paired difference has to be above."""
+        margin = self.margin or 0.0
+        return margin if self.superior_to else -margin
 
 
 class BudgetSection(Section):

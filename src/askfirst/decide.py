@@ -24,15 +24,17 @@ TARGETS: Mapping[str, tuple[Target, ...]] = {
 }
 
 
-def verdict(plan: Plan, treated: EvalRecord, base: EvalRecord, openings: int) -> Verdict:
+def verdict(plan: Plan, treated: EvalRecord, others: Mapping[str, EvalRecord], openings: int) -> Verdict:
     """SHIP when every rule holds; DISCARD when one is refuted; INCONCLUSIVE when one is left open.
 
-    `treated` and `base` are the selected checkpoint and the model before training on the same sealed items.
+    `treated` is the selected checkpoint on the sealed items, and `others` what rules compare with on the same ones:
+    `base`, the model before training, and the baseline by its arm where the plan has another.
     """
-    if [i.scenario_id for i in treated.items] != [i.scenario_id for i in base.items]:
-        raise InputError("the two sealed records are not of the same items in the same order")
-    results = tuple(_apply(metric, rule, plan, treated, base)[0] for metric, rule in plan.ship.items())
-    refuted = [_apply(metric, rule, plan, treated, base)[1] for metric, rule in plan.ship.items()]
+    order = [i.scenario_id for i in treated.items]
+    if any([i.scenario_id for i in other.items] != order for other in others.values()):
+        raise InputError("the sealed records are not of the same items in the same order")
+    applied = [_apply(metric, rule, plan.decision.alpha, treated, others) for metric, rule in plan.ship.items()]
+    results, refuted = tuple(result for result, _ in applied), [no for _, no in applied]
     if all(r.holds for r in results):
         decision, reason = "SHIP", "; ".join(r.reason for r in results)
     else:
@@ -46,15 +48,20 @@ def verdict(plan: Plan, treated: EvalRecord, base: EvalRecord, openings: int) ->
 
 
 def _apply(
-    metric: str, rule: RuleSection, plan: Plan, treated: EvalRecord, base: EvalRecord
+    metric: str, rule: RuleSection, alpha: float, treated: EvalRecord, others: Mapping[str, EvalRecord]
 ) -> tuple[RuleResult, bool]:
     """The rule's result, and whether the data refute it (as against leaving it open)."""
-    after, before = counted(treated, metric), counted(base, metric)
+    after = counted(treated, metric)
     if rule.above is not None:
-        return _above(metric, rule.above, after, plan.decision.alpha)
+        return _above(metric, rule.above, after, alpha)
+    other = others.get(str(rule.against))
+    if other is None:
+        raise InputError(f"there is no sealed record of {rule.against!r}, with which ship.{metric} compares")
+    before = counted(other, metric)
     better = sum(new and not old for new, old in zip(after, before, strict=True))
     worse = sum(old and not new for new, old in zip(after, before, strict=True))
-    return no_regression(metric, rule, (better, worse, len(after)), plan.decision.alpha)
+    compared = superiority if rule.superior_to else no_regression
+    return compared(metric, rule, (better, worse, len(after)), alpha)
 
 
 def _above(metric: str, threshold: float, outcomes: list[bool], alpha: float) -> tuple[RuleResult, bool]:
@@ -66,6 +73,19 @@ def _above(metric: str, threshold: float, outcomes: list[bool], alpha: float) ->
         f"{word} {threshold:.0%} by exact bound"
     )
     return RuleResult(metric, holds, bounds.estimate, bounds.lower, bounds.upper, reason), bounds.upper < threshold
+
+
+def superiority(metric: str, rule: RuleSection, counts: tuple[int, int, int], alpha: float) -> tuple[RuleResult, bool]:
+    """Whether the difference to another model is above the margin, from how many items got better, got worse, and were
+    compared. Returns what `_apply` does."""
+    better, worse, n = counts
+    found = noninferiority.difference(better, worse, n, alpha, by=rule.paired)
+    holds = found.lower > rule.least
+    word = "more than" if holds else "not shown to be more than"
+    size = f"{found.estimate * 100:+.1f} points [{found.lower * 100:+.1f}, {found.upper * 100:+.1f}]"
+    told = f"{n} items, {better} better, {worse} worse"
+    reason = f"{metric} {size} on {told}: {word} {rule.least * 100:g} above {rule.against}"
+    return RuleResult(metric, holds, found.estimate, found.lower, found.upper, reason), found.upper < rule.least
 
 
 def no_regression(

@@ -172,7 +172,8 @@ def false_positives(plan: Plan, dev: Sequence[Scenario]) -> GateResult:
     """An experiment in which nothing is better or worse than it may be ships with a probability of at most α (A/A).
 
     Exact, for every rule at the edge of what it must not show: the true rate is the bound; or the true difference is
-    minus the margin, for several shares of items that change at all. Items are counted as the dev split has them.
+    minus the margin (of a rule of superiority, the margin), for several shares of items that change at all. Items are
+    counted as the dev split has them.
     """
     alpha, errors = plan.decision.alpha, dict[str, float]()
     for metric, rule in plan.ship.items():
@@ -185,10 +186,10 @@ def false_positives(plan: Plan, dev: Sequence[Scenario]) -> GateResult:
             # Fewer flips than the margin is more items kept than the rest.
             kept = 1.0 - rule.margin
             errors[metric] = clopper_pearson.power(items, kept, kept, alpha=alpha, sided="two")
-        elif rule.margin is not None:
-            margin, method = rule.margin, tango if rule.paired == "tango" else paired_hoeffding
-            designs = [((c - margin) / 2, (c + margin) / 2) for c in CHANGING if c >= margin]
-            errors[metric] = max(method.power(items, win, loss, -margin, alpha) for win, loss in designs)
+        elif rule.mode == "rate_noninferiority":
+            least, method = rule.least, tango if rule.paired == "tango" else paired_hoeffding
+            designs = [((c + least) / 2, (c - least) / 2) for c in CHANGING if c >= abs(least)]
+            errors[metric] = max(method.power(items, win, loss, least, alpha) for win, loss in designs)
     if not errors:
         return GateResult("A/A", GateStatus.UNVERIFIED, "", alpha, "no rule of the plan has items on this environment")
     worst = max(errors, key=lambda metric: errors[metric])

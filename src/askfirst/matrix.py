@@ -24,7 +24,7 @@ from askfirst.plan import calibrated, judges_of, lock, one_line, plan_hash, reso
 from askfirst.policy import Policy, Sampling
 from askfirst.preflight import preflight
 from askfirst.rollout import Stage
-from askfirst.sealed import sealed_records
+from askfirst.sealed import BASE, sealed_records
 from askfirst.selection import Candidate, Selected, select
 from askfirst.store import (
     held,
@@ -117,13 +117,13 @@ def conclude(job: Run, secret: str) -> Verdict:
     Where nothing may be selected, the split stays shut and the answer is no.
     """
     try:
-        chosen = choose(job)
+        chosen, baseline = choose(job), chosen_baseline(job)
     except NothingSelected as no:
         summaries.write(job, candidates(job), None)
         return Verdict(1, "DISCARD", (), no.message, "selection is on dev alone; the sealed split was not opened")
-    treated, base = sealed_records(job, chosen, secret)
-    result = verdict(job.plan, treated, base, openings(job.folder))
-    summaries.write(job, candidates(job), summaries.Outcome(chosen, base, treated, result.holdout))
+    found = sealed_records(job, chosen, baseline, secret)
+    result = verdict(job.plan, found.treated, found.others(job.plan), openings(job.folder))
+    summaries.write(job, candidates(job), summaries.Outcome(chosen, found, result.holdout))
     return result
 
 
@@ -258,6 +258,17 @@ def choose(job: Run) -> Selected:
     write_json(job.folder.selected, chosen)
     job.listen(Event("select", chosen.name, values=FrozenMap(plain(chosen))))
     return chosen
+
+
+def chosen_baseline(job: Run) -> Selected | None:
+    """A checkpoint of the arm that the plan compares with, selected as that of the treatment; None where it compares
+    with the model before training."""
+    arm, path = job.plan.decision.baseline, job.folder.baseline
+    if arm == BASE:
+        return None
+    if not path.is_file():
+        write_json(path, select(candidates(job), job.plan.selection, (arm,)))
+    return read_as(Selected, path)
 
 
 def candidates(job: Run) -> list[Candidate]:

@@ -91,8 +91,7 @@ class Plan(Setup):
         # A point of the matrix is looked for in `validate`, where there are any.
         if self.decision.treatment not in names and not any(self.matrix.axes.values()):
             raise ValueError(f"decision.treatment {self.decision.treatment!r} is not an arm ({', '.join(names)})")
-        if self.decision.baseline != "base":
-            raise ValueError("decision.baseline must be 'base', the model before training")
+        _baseline(self)
         if self.model.sampler != "own" and any(rule.mode == "no_item_regression" for rule in self.ship.values()):
             raise ValueError("mode no_item_regression needs decoding that repeats itself to the bit: model.sampler own")
         clear_scenarios(self)
@@ -100,6 +99,20 @@ class Plan(Setup):
         for metric, where in ((self.decision.metric, "decision.metric"), *((m, "ship") for m in self.ship)):
             _known(metric, where, METRICS)
         return self
+
+
+def _baseline(plan: Plan) -> None:
+    """Raise ValueError for a baseline, or a model in a rule, that the run will not have."""
+    against = ["base", plan.decision.baseline]
+    names = ["base", *(arm.name for arm in plan.arm if arm.name != plan.decision.treatment)]
+    if plan.decision.baseline not in names or (plan.decision.baseline != "base" and any(plan.matrix.axes.values())):
+        raise ValueError(
+            f"decision.baseline {plan.decision.baseline!r} is not 'base', the model before training, "
+            "nor another arm of a plan without axes"
+        )
+    for metric, rule in plan.ship.items():
+        if rule.against is not None and rule.against not in against:
+            raise ValueError(f"ship.{metric} compares with {rule.against!r}, and decision.baseline is {against[1]!r}")
 
 
 def _known(metric: str, where: str, metrics: Sequence[str]) -> None:

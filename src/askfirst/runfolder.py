@@ -139,6 +139,11 @@ class RunFolder:
         return self.root / "selected_checkpoint.json"
 
     @property
+    def baseline(self) -> Path:
+        """The checkpoint of the arm that the plan compares with, where that is no model before training."""
+        return self.root / "baseline_checkpoint.json"
+
+    @property
     def summary(self) -> Path:
         return self.root / "summary.json"
 
@@ -189,6 +194,13 @@ class RunFolder:
 
     def selected_predictions(self) -> Path:
         return self.root / "selected" / "sealed_predictions.jsonl"
+
+    def baseline_evaluation(self, split: str) -> Path:
+        """Of the arm that the plan compares with."""
+        return self.root / "baseline" / f"{split}.json"
+
+    def baseline_predictions(self) -> Path:
+        return self.root / "baseline" / "sealed_predictions.jsonl"
 
     def discarded(self, name: str) -> Path:
         """Where the ship gate moves a checkpoint that may not ship."""

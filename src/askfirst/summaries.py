@@ -14,6 +14,7 @@ from askfirst.contracts.reported import is_control, selectable
 from askfirst.metrics import summary
 from askfirst.plan import Point, plan_hash, points, resolved
 from askfirst.runfolder import variant_name
+from askfirst.sealed import Sealed
 from askfirst.selection import Candidate, Selected, ruled_out
 from askfirst.store import plain, read_as, write_json, write_text
 from askfirst.values import EvalRecord
@@ -24,11 +25,10 @@ SHOWN = {"ambiguous pass": "ambiguous_pass", "asks when clear": "false_ask", "cl
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The selected checkpoint, and what it and the model before training came to on the sealed split."""
+    """The selected checkpoint, and what it and what it is compared with came to on the sealed split."""
 
     chosen: Selected
-    base: EvalRecord
-    treated: EvalRecord
+    sealed: Sealed
     holdout: str
 
 
@@ -37,8 +37,8 @@ def write(job: Run, found: Sequence[Candidate], outcome: Outcome | None) -> None
     sealed = None
     if outcome is not None:
         sealed = {
-            "base": summary(outcome.base),
-            "selected": summary(outcome.treated),
+            **{name: summary(record) for name, record in outcome.sealed.others(job.plan).items()},
+            "selected": summary(outcome.sealed.treated),
             "holdout": outcome.holdout,
         }
     body = {

@@ -203,7 +203,7 @@ def recorded(tmp_path: Path) -> Callable[..., RunFolder]:
         )
         opening = {"version": 1, "event": "sealed_opened", "number": 1, "checkpoint": checkpoint}
         ledger.append(run.ledger, {**opening, "opened_at": ledger.now()})
-        write_json(run.verdict, verdict(plan, treated, read_as(EvalRecord, run.base_evaluation("sealed")), 1))
+        write_json(run.verdict, verdict(plan, treated, {"base": read_as(EvalRecord, run.base_evaluation("sealed"))}, 1))
         ledger.finish(run)
         return run
 

@@ -29,7 +29,7 @@ BASE = record("y" * 20 + "n" * 80, "y" * 100, "y" * 100)
 
 
 def test_ship() -> None:
-    found = verdict(PLAN, record("y" * 80 + "n" * 20, "y" * 100, "y" * 100), BASE, 1)
+    found = verdict(PLAN, record("y" * 80 + "n" * 20, "y" * 100, "y" * 100), {"base": BASE}, 1)
     assert found.decision == "SHIP"
     assert "by exact bound" in found.reason
     assert "reused_holdout" not in found.limits
@@ -39,13 +39,13 @@ def test_a_lucky_nine_of_forty_does_not_ship() -> None:
     """9/40 is above 22 %, and its exact lower bound is .108."""
     lucky = record("y" * 9 + "n" * 31, "y" * 100, "y" * 100)
     base = record("n" * 40, "y" * 100, "y" * 100)
-    found = verdict(PLAN, lucky, base, 1)
+    found = verdict(PLAN, lucky, {"base": base}, 1)
     assert found.decision == "INCONCLUSIVE"
     assert found.rules[0].lower == pytest.approx(0.108397, abs=1e-6)
 
 
 def test_a_plain_regression_is_discarded() -> None:
-    found = verdict(PLAN, record("y" * 80 + "n" * 20, "y" * 60 + "n" * 40, "y" * 100), BASE, 1)
+    found = verdict(PLAN, record("y" * 80 + "n" * 20, "y" * 60 + "n" * 40, "y" * 100), {"base": BASE}, 1)
     assert found.decision == "DISCARD"
     assert "out_of_scope_pass" in found.reason
 
@@ -74,7 +74,7 @@ HOEFFDING = "{ noninferior_to = 'base', margin = 0.05, paired = 'paired_hoeffdin
 )
 def test_no_regression_has_three_senses(rule: str, worse: int, decision: str) -> None:
     base, after = record("n", "y" * 200, "y"), record("n", "n" * worse + "y" * (200 - worse), "y")
-    found = verdict(with_rule(rule), after, base, 1)
+    found = verdict(with_rule(rule), after, {"base": base}, 1)
     assert found.decision == decision, found.reason
     assert f"200 items, 0 better, {worse} worse" in found.rules[0].reason
 
@@ -83,12 +83,12 @@ def test_flips_are_not_made_up_for_by_wins() -> None:
     """20 items better and 20 worse are no change of the rate, and 10 % that flip."""
     base, after = record("n", "y" * 100 + "n" * 100, "y"), record("n", "n" * 20 + "y" * 100 + "n" * 80, "y")
     rule = RATE.replace("0.05", "0.2")
-    found = verdict(with_rule(rule), after, base, 1).rules[0]
+    found = verdict(with_rule(rule), after, {"base": base}, 1).rules[0]
     bounds = clopper_pearson.interval(20, 200)
     assert (found.estimate, found.lower, found.upper) == (0.1, bounds.lower, bounds.upper)
     assert found.holds
     assert "10.0 % items that got worse [6.2, 15.0]" in found.reason
-    assert not verdict(with_rule(NO_ITEM), after, base, 1).rules[0].holds
+    assert not verdict(with_rule(NO_ITEM), after, {"base": base}, 1).rules[0].holds
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_flips_are_not_made_up_for_by_wins() -> None:
         ("{ above = 0.2, mode = 'no_item_regression' }", (), "mode is for rules with noninferior_to"),
         ("{ noninferior_to = 'base', mode = 'regression_rate_upper' }", (), "a rule is"),
         ("{ noninferior_to = 'base', margin = 0.1, mode = 'no_item_regression' }", (), "a rule is"),
-        (RATE.replace("}", ", paired = 'paired_hoeffding' }"), (), "paired for those of mode rate_noninferiority"),
+        (RATE.replace("}", ", paired = 'paired_hoeffding' }"), (), "paired for those, of mode rate_noninferiority"),
         (NO_ITEM, ("model.sampler='vllm'",), "repeats itself to the bit"),
     ],
 )
@@ -115,21 +115,21 @@ def test_what_a_rule_can_speak_of() -> None:
 
 
 def test_a_rate_below_the_threshold_is_discarded() -> None:
-    assert verdict(PLAN, record("n" * 100, "y" * 100, "y" * 100), BASE, 1).decision == "DISCARD"
+    assert verdict(PLAN, record("n" * 100, "y" * 100, "y" * 100), {"base": BASE}, 1).decision == "DISCARD"
 
 
 def test_too_few_items_to_exclude_a_regression_is_inconclusive() -> None:
     base = record("n" * 100, "y" * 20, "y" * 20)
-    assert verdict(PLAN, record("y" * 100, "y" * 20, "y" * 20), base, 1).decision == "INCONCLUSIVE"
+    assert verdict(PLAN, record("y" * 100, "y" * 20, "y" * 20), {"base": base}, 1).decision == "INCONCLUSIVE"
 
 
 def test_a_second_opening_is_stamped() -> None:
-    assert verdict(PLAN, BASE, BASE, 2).limits.startswith("reused_holdout")
+    assert verdict(PLAN, BASE, {"base": BASE}, 2).limits.startswith("reused_holdout")
 
 
 def test_records_of_other_items_are_refused() -> None:
     with pytest.raises(InputError, match="same items"):
-        verdict(PLAN, record("y", "y", "y"), BASE, 1)
+        verdict(PLAN, record("y", "y", "y"), {"base": BASE}, 1)
 
 
 def test_power_is_that_of_the_registered_rule() -> None:

@@ -75,7 +75,7 @@ def make(tmp_path: Path, green: list[SelfTestReport]) -> Callable[..., RunFolder
         for split, treated, reward in named:
             write_json(run.base_evaluation(split), record(BASE, reward))
             write_json(run.selected_evaluation(split), record(treated, reward))
-        write_json(run.verdict, verdict(PLAN, record(after), record(BASE), openings))
+        write_json(run.verdict, verdict(PLAN, record(after), {"base": record(BASE)}, openings))
         ledger.finish(run)
         return run
 

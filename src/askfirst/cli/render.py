@@ -149,7 +149,8 @@ class Human:
         )
         parts = [f"{word} {base[m]:.0%} → {treated[m]:.0%}" for word, m in names if m in treated]
         count = "once" if event.values["opening"] == 1 else f"{event.values['opening']} times"
-        self.line("sealed", f"opened {count}: " + " · ".join(parts))
+        against = "" if event.values["against"] == "base" else f", {event.values['against']} → {event.name}"
+        self.line("sealed", f"opened {count}{against}: " + " · ".join(parts))
 
     def _verdict(self, event: Event) -> None:
         self.line("verdict", f"{event.name} — {event.text}")

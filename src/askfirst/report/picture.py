@@ -61,9 +61,16 @@ def _bound(section: Record) -> tuple[float, str, bool]:
     if section["above"] is not None:
         return float(section["above"]), f"above {section['above']:.0%}", False
     margin, mode = section["margin"], section.get("mode", "rate_noninferiority")
+    if other := section.get("superior_to"):
+        return float(margin or 0.0), f"more than {(margin or 0.0) * 100:g} points above {other}", True
+    other = section["noninferior_to"]
     if mode == "rate_noninferiority":
-        return -float(margin), f"no more than {margin * 100:g} points below base", True
-    asked = "no item worse than at base" if margin is None else f"fewer than {margin:.0%} of items worse than at base"
+        return -float(margin), f"no more than {margin * 100:g} points below {other}", True
+    asked = (
+        f"no item worse than at {other}"
+        if margin is None
+        else f"fewer than {margin:.0%} of items worse than at {other}"
+    )
     return float(margin or 0.0), asked, False
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from askfirst.retail.episode import OVERFLOW, PARSE_ERROR, TURNS, UNFINISHED, recorded
-from askfirst.retail.published_cases import ATTACKS, HONEST
 from askfirst.retail.task import truth_of
 from askfirst.rewards._protocol import checked, pass_or_fail
+from askfirst.rewards.retail_published._cases import ATTACKS, HONEST
 from askfirst.values import FrozenMap, Scenario, Score, Trajectory
 
 __all__ = ["ATTACKS", "BOUNDS", "DEFAULTS", "ENV", "HONEST", "VERSION", "score"]

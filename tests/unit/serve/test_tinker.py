@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +31,8 @@ from askfirst.rollout import Draw, Scorer, Stage, rollouts
 from askfirst.steps import Method, learn
 from askfirst.values import Message
 
-pytest.importorskip("torch", reason="needs the extra hf")
-tinker = pytest.importorskip("tinker", reason="needs the extra tinker")
+if find_spec("torch") is None or find_spec("tinker") is None:
+    pytest.skip("needs the extras hf and tinker", allow_module_level=True)
 pytestmark = [pytest.mark.thorough, pytest.mark.filterwarnings("default")]
 
 SPEC, SAMPLING = ModelSpec("nano", lora_rank=4), Sampling(max_tokens=8)
@@ -40,6 +42,16 @@ PROMPTS = [
 ]
 TEXT = list(range(40, 60))
 Serve = Callable[[Path], Any]
+
+
+class Sdk:
+    """The SDK, imported when a test first uses it: that takes seconds."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("tinker"), name)
+
+
+tinker = Sdk()
 
 
 @pytest.fixture(scope="module")

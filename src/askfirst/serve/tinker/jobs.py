@@ -15,7 +15,10 @@ from askfirst.errors import AskfirstError, InputError
 JSON, PROTO = "application/json", "application/x-protobuf"
 REMEMBERED = 4096  # answers that were fetched and may be asked for once more, where a connection broke
 # What a request can lead to; anything else is the machine's and ends the thread.
-RAISED = (AskfirstError, RuntimeError, ValueError, TypeError, LookupError, ArithmeticError, OSError, MemoryError)
+RAISED = (
+    *(AskfirstError, RuntimeError, ValueError, TypeError, LookupError, ArithmeticError),
+    *(AttributeError, AssertionError, OSError, MemoryError),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def _try(job: Run, study: Any, number: int) -> None:
     trial = optuna.trial.Trial(study, running[0]._trial_id) if running else study.ask()
     assert job.plan.search is not None
     values = {each.key: _suggest(trial, each) for each in job.plan.search.range}
-    job.listen(Event("watch", text=f"trial {number}: " + ", ".join(f"{k} = {v}" for k, v in values.items())))
+    job.listen(Event("watch", text=f"trial {number}: " + ", ".join(f"{key} = {each}" for key, each in values.items())))
     try:
         own = setting(job.plan, values)
     except PlanError as error:

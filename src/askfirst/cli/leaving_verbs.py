@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from askfirst.cli.app import app, exports
+from askfirst.cli.extras import extra
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder with a selected checkpoint.")]
 NewFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")]
@@ -16,9 +17,10 @@ NewFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")]
 @exports.command(name="merged")
 def export_merged(run_folder: RunArgument, folder: NewFolder) -> None:
     """Write base and selected adapter as one model that transformers loads."""
-    from askfirst.cli import leaving
+    with extra("hf"):
+        from askfirst.cli import leaving
 
-    leaving.merged(run_folder, folder)
+        leaving.merged(run_folder, folder)
 
 
 @exports.command(name="gguf")
@@ -28,17 +30,19 @@ def export_gguf(
     kind: Annotated[str, typer.Option("--type", help="Of the matrices: f32, f16 or q8_0.")] = "f16",
 ) -> None:
     """Write base and selected adapter as one GGUF file with tokenizer and chat template, for llama.cpp."""
-    from askfirst.cli import leaving
+    with extra("hf"):
+        from askfirst.cli import leaving
 
-    leaving.gguf(run_folder, file, kind)
+        leaving.gguf(run_folder, file, kind)
 
 
 @exports.command(name="mlx-adapter")
 def export_mlx_adapter(run_folder: RunArgument, folder: NewFolder) -> None:
     """Write the selected adapter in the layout of mlx-lm, for its --adapter-path."""
-    from askfirst.cli import leaving
+    with extra("hf"):
+        from askfirst.cli import leaving
 
-    leaving.mlx_adapter(run_folder, folder)
+        leaving.mlx_adapter(run_folder, folder)
 
 
 @app.command()
@@ -53,10 +57,11 @@ def push(
 
     The token is HF_TOKEN, or what `hf auth login` keeps; HF_ENDPOINT names another hub.
     """
-    import huggingface_hub
+    with extra("hf"):
+        import huggingface_hub
 
-    from askfirst.cli import leaving
-    from askfirst.exports.push import Hub
+        from askfirst.cli import leaving
+        from askfirst.exports.push import Hub
 
-    token = None if dry_run else huggingface_hub.get_token()
-    leaving.push(run_folder, Hub(repo, token, private), anyway=anyway, dry_run=dry_run)
+        token = None if dry_run else huggingface_hub.get_token()
+        leaving.push(run_folder, Hub(repo, token, private), anyway=anyway, dry_run=dry_run)

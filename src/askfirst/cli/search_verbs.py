@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from askfirst.cli.app import PLACES, Json, PlanFile, Set, app
+from askfirst.cli.extras import extra
 
 
 @app.command()
@@ -26,7 +27,9 @@ def search(
     Every trial is a run of its own; the sealed split stays shut. The same command goes on with a search that was
     stopped. Exit 1 where no trial had a checkpoint to select. Needs the extra `search`.
     """
-    from askfirst.cli import running, searching
+    from askfirst.cli import running
 
     target, chosen = out or Path("searches") / plan.stem, running.where_of(where or ())
+    with extra("search"):
+        from askfirst.cli import searching
     searching.search(plan, target, tuple(sets or ()), trials, chosen, as_json=as_json)

@@ -43,7 +43,9 @@ def why_not(run: RunFolder) -> str:
 def require_good(run: RunFolder) -> None:
     """Raise Refusal for a run that is not finished or may not ship."""
     if reason := why_not(run):
-        raise Refusal(reason, where=str(run.root), hint="--anyway publishes it with a card that says so")
+        raise Refusal(
+            reason, where=str(run.root), hint="--anyway publishes it all the same; a card says what the verdict was"
+        )
 
 
 def contents(run: RunFolder) -> dict[str, Path]:

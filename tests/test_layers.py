@@ -34,6 +34,7 @@ LEVELS: dict[str, float] = {
     "slugs": 1.1,
     "metrics": 1.2,
     "monitors": 1.3,
+    "planfile": 1,
     "sections": 1.4,
     "criteria": 1.45,
     "plan": 1.5,

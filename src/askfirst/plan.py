@@ -6,8 +6,6 @@ A plan is frozen before the run. Nothing measured is ever written into it.
 from __future__ import annotations
 
 import itertools
-import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from askfirst import __version__
+from askfirst import __version__, planfile
 from askfirst.criteria import (
     BudgetSection,
     CalibrationSection,
@@ -152,8 +150,8 @@ def load(path: Path, overrides: Sequence[str] = ()) -> Plan:
 
     Raises PlanError, naming the field, and for a frozen plan (`askfirst freeze`) that is not what it was.
     """
-    document, frozen = opened(path)
-    plan = validate(edit(document, overrides), str(path))
+    document, frozen = planfile.opened(path)
+    plan = validate(planfile.edit(document, overrides), str(path))
     require_frozen(plan_hash(plan), frozen, str(path))
     return plan
 
@@ -166,55 +164,6 @@ def require_frozen(found: str, frozen: str, where: str) -> None:
             where=where,
             hint="freeze the plan that you mean: askfirst freeze PLAN",
         )
-
-
-def read(path: Path) -> dict[str, Any]:
-    """The document of a plan file, unvalidated."""
-    return opened(path)[0]
-
-
-def opened(path: Path) -> tuple[dict[str, Any], str]:
-    """The document of a plan file, and the hash of the plan where the file is a frozen one."""
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise PlanError(f"cannot read the plan: {error.strerror}", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise PlanError("the plan is not UTF-8 text", where=str(path)) from error
-    try:
-        document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise PlanError(f"the plan does not parse: {error}", where=str(path)) from error
-    inner = document.get("plan", document) if isinstance(document, dict) and path.suffix == ".json" else document
-    if not isinstance(inner, dict):
-        raise PlanError("the plan is not a table of sections", where=str(path))
-    return inner, str(document.get("plan_sha256", "")) if inner is not document else ""
-
-
-def edit(document: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """A copy of the document with `train.lr=1e-5`-style overrides; the value is TOML, or text where it is not."""
-    edited: dict[str, Any] = json.loads(json.dumps(document, default=str))
-    for override in overrides:
-        key, separator, value = override.partition("=")
-        if not separator or not key:
-            raise PlanError(f"--set wants key=value, found {override!r}")
-        try:
-            parsed = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            parsed = value
-        put(edited, key, parsed)
-    return edited
-
-
-def put(document: dict[str, Any], dotted: str, value: Any) -> None:
-    """Set `a.b.c` in nested tables, making tables on the way. Raises PlanError where a part is not a table."""
-    *parents, last = dotted.split(".")
-    table = document
-    for name in parents:
-        table = table.setdefault(name, {})
-        if not isinstance(table, dict):
-            raise PlanError(f"{dotted!r} cannot be set: {name!r} is not a section")
-    table[last] = value
 
 
 def validate(document: Mapping[str, Any], where: str) -> Plan:
@@ -252,7 +201,7 @@ def calibrated(plan: Plan) -> Plan:
             f"within {section.min} and {section.max}",
             where="calibration",
         )
-    put(document, section.key, value)
+    planfile.put(document, section.key, value)
     return _validated(document, "calibration")
 
 
@@ -365,7 +314,7 @@ def _with(plan: Plan, name: str, settings: Mapping[str, Any]) -> Plan:
                 f"an arm may set keys of reward, train, teacher, warmstart, model and curriculum, not {key!r}",
                 where=f"arm {name!r}",
             )
-        put(document, key, value)
+        planfile.put(document, key, value)
     return _validated(document, f"arm {name!r}")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from askfirst import matrix
+from askfirst import matrix, planfile
 from askfirst import plan as plans
 from askfirst.criteria import RangeSection
 from askfirst.errors import GateFailed, InputError, NothingSelected, PlanError
@@ -87,7 +87,7 @@ def setting(plan: Plan, values: Mapping[str, Any]) -> Plan:
     """The plan with the keys of a trial set, and no ranges. Raises PlanError for what no plan may say."""
     document = plain(plan.model_dump(mode="json")) | {"search": None}
     for key, value in values.items():
-        plans.put(document, key, value)
+        planfile.put(document, key, value)
     return plans.validate(document, "a trial of the search")
 
 

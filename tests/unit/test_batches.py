@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from askfirst import plan as plans
-from askfirst import plugins
+from askfirst import planfile, plugins
 from askfirst.batches import clear_mix, draw_scenarios, make_rows, moves, scales, with_reference
 from askfirst.errors import EnvironmentFault, InputError
 from askfirst.sections import OptimiserSection
@@ -63,7 +63,7 @@ def test_every_clear_stratum_comes_up_over_a_run() -> None:
 
 def edited(*edits: str) -> plans.Plan:
     document = PLAN.model_dump(mode="json", exclude_none=True)
-    return plans.validate(plans.edit(document, list(edits)), "x")
+    return plans.validate(planfile.edit(document, list(edits)), "x")
 
 
 def test_a_plan_may_say_what_is_practised() -> None:

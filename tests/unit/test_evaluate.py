@@ -10,7 +10,7 @@ import pytest
 
 from askfirst import evaluate as ev
 from askfirst import plan as plans
-from askfirst import plugins
+from askfirst import planfile, plugins
 from askfirst.backends.tabular import Tabular
 from askfirst.canary import canary
 from askfirst.errors import SplitError
@@ -106,7 +106,7 @@ class Opened:
 def opened(tmp_path: Path) -> Opened:
     folder, module = RunFolder(tmp_path), plugins.load("envs", "judgment")
     write_json(folder.selected, {"checkpoint": "c"})
-    few = plans.validate(plans.edit(PLAN.model_dump(mode="json"), ["evaluation.sealed_items=8"]), "x")
+    few = plans.validate(planfile.edit(PLAN.model_dump(mode="json"), ["evaluation.sealed_items=8"]), "x")
     opening, stage = ev.open_sealed(module, few, folder, SECRET), Stage(module, "", Sampling(400))
     found = ev.predict(stage, Tabular(), opening, "base", lambda done, total: None)
     write_lines(folder.base_predictions(), found)

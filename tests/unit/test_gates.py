@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from askfirst import gates, plugins
+from askfirst import gates, planfile, plugins
 from askfirst import plan as plans
 from askfirst.errors import GateFailed
 from askfirst.policy import Footprint, Sampling
@@ -50,7 +50,7 @@ def test_contamination_finds_a_training_scenario_among_the_dev_items() -> None:
 def test_habits_are_measured_on_the_mix_of_the_plan_with_the_reward_of_the_treatment() -> None:
     found = gates.habits(ENV, PLAN)
     assert found.status is GateStatus.PASSED
-    mostly_clear = plans.edit(PLAN.model_dump(mode="json"), ["env.clear_fraction=[0.9, 0.9]"])
+    mostly_clear = planfile.edit(PLAN.model_dump(mode="json"), ["env.clear_fraction=[0.9, 0.9]"])
     other = gates.habits(ENV, plans.validate(mostly_clear, "x"))
     assert other.status is GateStatus.PASSED
     assert 0.0 < float(other.measured) < 0.1 < float(found.measured)
@@ -67,9 +67,9 @@ def test_habits_are_measured_on_the_mix_of_the_plan_with_the_reward_of_the_treat
 
 def test_decidability_asks_for_power() -> None:
     assert gates.decidability(PLAN).status is GateStatus.PASSED
-    few = plans.validate(plans.edit(PLAN.model_dump(mode="json"), ["evaluation.sealed_items=20"]), "x")
+    few = plans.validate(planfile.edit(PLAN.model_dump(mode="json"), ["evaluation.sealed_items=20"]), "x")
     assert gates.decidability(few).status is GateStatus.FAILED
-    relative = plans.edit(PLAN.model_dump(mode="json", exclude_none=True), [])
+    relative = planfile.edit(PLAN.model_dump(mode="json", exclude_none=True), [])
     relative["ship"] = {"out_of_scope_pass": {"noninferior_to": "base", "margin": 0.05}}
     assert gates.decidability(plans.validate(relative, "x")).status is GateStatus.NOT_APPLICABLE
 

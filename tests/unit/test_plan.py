@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from askfirst import plan as plans
+from askfirst import planfile
 from askfirst.errors import PlanError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -26,7 +27,7 @@ def test_examples_load(path: Path) -> None:
 def test_hash_changes_with_the_plan_and_not_with_the_spelling() -> None:
     plan = plans.validate(document(), "x")
     again = plans.validate(json.loads(json.dumps(document())), "y")
-    changed = plans.validate(plans.edit(document(), ["train.lr=1e-5"]), "z")
+    changed = plans.validate(planfile.edit(document(), ["train.lr=1e-5"]), "z")
     assert plans.plan_hash(plan) == plans.plan_hash(again) != plans.plan_hash(changed)
     assert changed.train.lr == 1e-5
 
@@ -53,12 +54,12 @@ def test_hash_changes_with_the_plan_and_not_with_the_spelling() -> None:
 )
 def test_bad_plans_are_refused_with_the_field(override: str, message: str) -> None:
     with pytest.raises(PlanError, match=message.replace("(", r"\(")):
-        plans.validate(plans.edit(document(), [override]), "x")
+        plans.validate(planfile.edit(document(), [override]), "x")
 
 
 def test_unknown_field_lists_the_known_ones() -> None:
     with pytest.raises(PlanError) as caught:
-        plans.validate(plans.edit(document(), ["train.kl.betta=1"]), "x")
+        plans.validate(planfile.edit(document(), ["train.kl.betta=1"]), "x")
     assert "beta, estimator, place" in caught.value.hint
 
 
@@ -97,7 +98,7 @@ def test_missing_and_binary_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("total", "clear"), [(5, 2), (8, 3), (16, 6), (20, 7)])
 def test_clear_scenarios_of_a_batch(total: int, clear: int) -> None:
-    plan = plans.validate(plans.edit(document(), [f"train.scenarios_per_step={total}"]), "x")
+    plan = plans.validate(planfile.edit(document(), [f"train.scenarios_per_step={total}"]), "x")
     assert plans.clear_scenarios(plan) == clear
     assert 0.3 <= clear / total <= 0.4
 

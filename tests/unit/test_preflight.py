@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from askfirst import gates, plugins, preflight, starts
+from askfirst import gates, planfile, plugins, preflight, starts
 from askfirst import plan as plans
 from askfirst.backends.tabular import Tabular
 from askfirst.errors import GateFailed
@@ -146,7 +146,7 @@ def test_arms_of_a_seed_start_alike(tmp_path: Path) -> None:
     with pytest.raises(GateFailed, match="not that of a/seed-0"):
         starts.require_start(PLAN, STAGE, run.variant("c", 0), moved, PROBE)
     starts.require_start(PLAN, STAGE, run.variant("c", 1), moved, PROBE)  # another seed
-    declared = plans.validate(plans.edit(PLAN.model_dump(mode="json"), ["model.lora_rank=8"]), "x")
+    declared = plans.validate(planfile.edit(PLAN.model_dump(mode="json"), ["model.lora_rank=8"]), "x")
     starts.require_start(declared, STAGE, run.variant("d", 0), moved, PROBE)  # a declared difference
 
 
@@ -160,7 +160,7 @@ def test_arms_of_a_seed_start_alike(tmp_path: Path) -> None:
 )
 def test_every_sense_of_no_regression_errs_at_most_at_alpha(rule: dict) -> None:
     dev = ENV.scenarios("dev", 60, DEV_SEED)
-    document = plans.edit(PLAN.model_dump(mode="json", exclude_none=True), [])
+    document = planfile.edit(PLAN.model_dump(mode="json", exclude_none=True), [])
     found = gates.false_positives(plans.validate(document | {"ship": {"strict_pass": rule}}, "x"), dev)
     assert found.status is GateStatus.PASSED
     if rule.get("mode"):  # the chance of so few flips that the bound is below 5 %, when 5 % of all items flip

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from askfirst import plan as plans
-from askfirst import plugins
+from askfirst import planfile, plugins
 from askfirst.advantages import sdpo_token
 from askfirst.backends.tabular import Tabular
 from askfirst.policy import Sampling
@@ -80,5 +80,7 @@ def test_a_rule_with_the_sign_turned_is_found(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_notes_that_do_not_fit_are_found() -> None:
-    short = plans.validate(plans.edit(PLAN.model_dump(mode="json", exclude_none=True), ["teacher.max_tokens=3"]), "x")
+    short = plans.validate(
+        planfile.edit(PLAN.model_dump(mode="json", exclude_none=True), ["teacher.max_tokens=3"]), "x"
+    )
     assert "teacher acts" in failed(Tabular(), short)

@@ -22,7 +22,8 @@ from askfirst.evaluate import Label
 from askfirst.evaluate import evaluate as run_evaluation
 from askfirst.measures import of_group
 from askfirst.metrics import counted, failure_counts, failure_patterns, summary
-from askfirst.plan import Plan, edit
+from askfirst.plan import Plan
+from askfirst.planfile import edit
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.rollout import EMPTY, Scorer, Stage
 from askfirst.runfolder import RunFolder, variant_name

@@ -19,7 +19,7 @@ from askfirst.errors import InputError, Interrupted
 from askfirst.generated.check import WRONG, marks_file, read_marks, sample_of
 from askfirst.generated.make import Made, Wish, make
 from askfirst.generated.rules import request_of
-from askfirst.plan import edit
+from askfirst.planfile import edit
 from askfirst.policy import ModelSpec, Policy, Sampling
 from askfirst.reading import GOOD, Mark, visible
 from askfirst.sections import Section

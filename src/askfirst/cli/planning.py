@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from askfirst import plan as plans
-from askfirst import plugins
+from askfirst import planfile, plugins
 from askfirst.cli.places import SEEDS
 from askfirst.deviation import changes
 from askfirst.errors import GateFailed, InputError
@@ -29,7 +29,7 @@ def describe(
     """Print what a plan will do, what it costs and whether it can decide. Exits 1 where it cannot or may not start."""
     from askfirst.registered.document import recognised
 
-    if recognised(plans.read(plan_file)):
+    if recognised(planfile.read(plan_file)):
         from askfirst.cli.registering import describe as describe_registered
 
         if hardware is not None:
@@ -196,7 +196,7 @@ def freeze(plan_file: Path, overrides: tuple[str, ...], out: Path | None) -> Non
     target = out or plan_file.with_name(f"{plan_file.stem.removesuffix('.lock')}.lock.json")
     if target.exists():
         raise InputError("there is a file already", where=str(target), hint="--out names another")
-    if recognised(plans.read(plan_file)):
+    if recognised(planfile.read(plan_file)):
         from askfirst.cli.registering import locked as locked_experiment
 
         document = locked_experiment(plan_file, overrides)
@@ -238,7 +238,7 @@ def diff(first: Path, second: Path, *, as_json: bool) -> None:
 def _resolved(path: Path) -> dict[str, Any]:
     from askfirst.registered import document as registered
 
-    read = plans.read(path)
+    read = planfile.read(path)
     if registered.recognised(read):
         return registered.validate(read, str(path)).model_dump(mode="json")
     return plans.validate(read, str(path)).model_dump(mode="json")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from askfirst import __version__
+from askfirst import __version__, planfile
 from askfirst import plan as plans
 from askfirst.errors import GateFailed
 from askfirst.registered import derive, document
@@ -64,8 +64,8 @@ def locked(plan_file: Path, overrides: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _load(plan_file: Path, overrides: tuple[str, ...]) -> Experiment:
-    body, frozen = plans.opened(plan_file)
-    experiment = document.validate(plans.edit(body, overrides), str(plan_file))
+    body, frozen = planfile.opened(plan_file)
+    experiment = document.validate(planfile.edit(body, overrides), str(plan_file))
     plans.require_frozen(document.fingerprint(experiment), frozen, str(plan_file))
     return experiment
 

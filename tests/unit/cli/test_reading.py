@@ -12,7 +12,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from askfirst import plan as plans
-from askfirst import plugins, reading
+from askfirst import planfile, plugins, reading
 from askfirst.backends.scripted import Line, Scripted
 from askfirst.batches import draw_scenarios
 from askfirst.cases import read_cases, write_cases
@@ -154,8 +154,8 @@ def test_what_a_model_wrote_reaches_a_terminal_as_text(run: RunFolder) -> None:
 
 def test_a_rollout_of_several_turns_becomes_an_episode(pair, tmp_path: Path) -> None:
     pair()
-    document = plans.edit(
-        plans.read(EXAMPLE),
+    document = planfile.edit(
+        planfile.read(EXAMPLE),
         [
             "reward.name=pairpkg.rewards:cups",
             "reward.params={}",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from askfirst import matrix, plugins, variants
+from askfirst import matrix, planfile, plugins, variants
 from askfirst import plan as plans
 from askfirst.contracts.reported import modules, require_reports, rewards_of, write_reports
 from askfirst.contracts.rewards import self_test
@@ -119,7 +119,7 @@ def test_without_a_green_report_nothing_is_trained_on(pair, tmp_path: Path) -> N
 
 
 def test_the_rewards_of_arms_are_tested_too() -> None:
-    document = plans.edit(plans.read(EXAMPLE), ["reward.report=['lenient']"])
+    document = planfile.edit(planfile.read(EXAMPLE), ["reward.report=['lenient']"])
     document["arm"][1]["set"] = {"reward.name": "strict", "reward.params": {}}
     found = rewards_of(plans.validate(document, "x"))
     oracle = {"slots"}  # of the environment, which judges evaluations

@@ -10,7 +10,7 @@ import pytest
 
 from askfirst.cli import planning
 from askfirst.errors import GateFailed, InputError, PlanError
-from askfirst.plan import put
+from askfirst.planfile import put
 from askfirst.registered import derive, document, features
 from askfirst.registered import evidence as reported
 from askfirst.registered.findings import findings

@@ -15,8 +15,8 @@ from askfirst.rewards.retail._read_attacks import READS
 # Ways to ask about each slot that are as good as that of the demonstrations.
 _REWORDED = {
     "cancel/order": ("Which of your orders is it?", "What order number does it have?", "order?"),
-    "return/item": ("Which product do you want to send back?", "Which item, please?"),
-    "exchange/variant": ("Which version should it be?", "What should it be instead?"),
+    "return/item": ("Which product do you want to send back?", "Which item, please?", "Which option?"),
+    "exchange/variant": ("Which version should it be?", "What should it be instead?", "Which option?"),
     "modify_payment/payment": ("How would you like to pay?", "Which card?"),
     "cancel/reason": ("Why do you want to cancel?", "And the reason?"),
     "modify_address/address": ("Where should it go?", "What street?"),
@@ -74,6 +74,7 @@ def _ways(at: Scene) -> dict[str, Said]:
         "native": wrapped,
         "thinks": (thinks, sums, types, look, *at.honest),
         "numbers": (Call("think", {"thought": 1.5}).text(), *at.honest),
+        "searches-in-vain": (first, Call("find_user_id_by_email", {"email": "a@b.c"}).text(), *rest),
         "fails-once": (first, failing, *rest),
         "by-name": (at.auth, *rest),
         "finds-twice": (at.auth, *at.honest),

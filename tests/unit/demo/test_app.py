@@ -1,5 +1,6 @@
 """The demo as a person uses it, in Chromium on nano: results, replay, a turn of chat, an episode; and as a Space."""
 
+import gc
 import os
 import re
 import socket
@@ -45,6 +46,7 @@ def address(run) -> Iterator[str]:
     app = launch(run.root, wait=False)
     yield app.local_url
     app.close()
+    gc.collect()  # what the server leaves open is closed while its warnings are not errors
 
 
 def show(page: Any, tab: str) -> None:
@@ -98,6 +100,7 @@ def test_programs_draw_a_task_and_are_judged(address):
     for split, number, replies in (("sealed", 0, ["x"]), ("dev", -1, ["x"]), ("dev", 0, [])):
         with pytest.raises(Exception, match=r"not served|whole number|at least one reply"):
             client.predict(split, number, replies, api_name="/play")
+    client.close()
 
 
 def test_a_space_starts_by_itself(run, tmp_path):

@@ -106,9 +106,12 @@ def twins_match(env: ModuleType) -> None:
 
 
 def demonstrations_parse(env: ModuleType) -> None:
-    """Honest demonstrations parse, and ask exactly where asking is right; guesses act, and only where it is not."""
-    for scenario in _sample(env):
-        shown = env.demonstrations(scenario)
+    """Honest demonstrations parse, and ask exactly where asking is right; guesses act, and only where it is not.
+
+    A seed may change their wording, and is taken where it does not.
+    """
+    for seed, scenario in enumerate(_sample(env)):
+        shown = env.demonstrations(scenario, seed=seed)
         if not any(not d.guess for d in shown):
             raise _broken(env, f"scenario {scenario.id} has no honest demonstration")
         for demonstration in shown:

@@ -12,8 +12,11 @@ from askfirst.values import Demonstration, Scenario
 Policy = Callable[[Scenario], str | tuple[str, ...]]
 
 
-def demonstrations(scenario: Scenario) -> tuple[Demonstration, ...]:
-    """An episode as it should be; where it asks, also one that guesses instead, and happens to guess right."""
+def demonstrations(scenario: Scenario, seed: int = 0) -> tuple[Demonstration, ...]:
+    """An episode as it should be; where it asks, also one that guesses instead, and happens to guess right.
+
+    There is one wording of each, whatever the seed.
+    """
     first, *then = optimal(scenario)
     honest = Demonstration(first, guess=False, then=tuple(then))
     if not scenario.ambiguous:

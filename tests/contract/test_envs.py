@@ -100,8 +100,8 @@ PLANTED: list[tuple[Callable[[ModuleType], None], dict[str, Any], str]] = [
     (contract.twins_match, {"scenarios": altered(lambda s, _: replace(s, twin=s.id))}, "no clear twin"),
     (contract.twins_match, {"scenarios": altered(lambda s, _: replace(s, ambiguous=True))}, "one clear"),
     (contract.twins_match, {"scenarios": altered(one_truth_each)}, "exactly what was missing"),
-    (contract.demonstrations_parse, {"demonstrations": lambda s: ()}, "no honest demonstration"),
-    (contract.demonstrations_parse, {"demonstrations": lambda s: (Demonstration("{}", False),)}, "is invalid"),
+    (contract.demonstrations_parse, {"demonstrations": lambda s, seed=0: ()}, "no honest demonstration"),
+    (contract.demonstrations_parse, {"demonstrations": lambda s, seed=0: (Demonstration("{}", False),)}, "is invalid"),
     (contract.demonstrations_parse, {"parse": Answer}, "honest reply"),
     (contract.keeps_secrets, {"step": leak, "MAX_TURNS": 2}, "without being asked"),
     (
@@ -138,7 +138,7 @@ def test_an_environment_without_strata_is_held_to_the_rest() -> None:
     module = planted(scenarios=plain)
     del module.STRATA
     contract.check(module)
-    module.demonstrations = lambda scenario: ()
+    module.demonstrations = lambda scenario, seed=0: ()
     with pytest.raises(EnvironmentFault, match="no honest demonstration"):
         contract.check(module)
 
@@ -152,9 +152,9 @@ def test_what_the_policy_may_be_told_after_asking() -> None:
 
     module = planted(scenarios=lambda *_: [secret], step=answer, MAX_TURNS=2)
     asks = [d for d in JUDGMENT.demonstrations(ambiguous) if not d.guess]
-    module.demonstrations = lambda scenario: asks
+    module.demonstrations = lambda scenario, seed=0: asks
     del module.STRATA
     contract.keeps_secrets(module)
-    module.demonstrations = lambda scenario: [d for d in JUDGMENT.demonstrations(ambiguous) if d.guess]
+    module.demonstrations = lambda scenario, seed=0: [d for d in JUDGMENT.demonstrations(ambiguous) if d.guess]
     with pytest.raises(EnvironmentFault, match="wednesday at noon"):
         contract.keeps_secrets(module)

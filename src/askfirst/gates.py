@@ -209,6 +209,16 @@ class MicroRun:
     alone_sample_seconds: float  # a rollout with a prompt of its own, as in an evaluation
     alone_update_seconds: float  # a row with a prompt of its own, as in a warm start
 
+    def longer(self, turns: float, growth: float) -> MicroRun:
+        """The same for episodes of more turns, whose rows have `growth` times as many tokens."""
+        return replace(
+            self,
+            sample_seconds=self.sample_seconds * turns,
+            update_seconds=self.update_seconds * growth,
+            alone_sample_seconds=self.alone_sample_seconds * turns,
+            alone_update_seconds=self.alone_update_seconds * growth,
+        )
+
 
 def micro_run(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scenario]) -> MicroRun:
     """Sample a few groups and take a step at learning rate 0 with made-up advantages: nothing may change.

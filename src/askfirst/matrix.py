@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from types import ModuleType
 from typing import Any
 
 from askfirst import calibration, deviation, gates, generated, ledger, plugins, provenance, summaries
+from askfirst.cases import play
 from askfirst.contracts.reported import judge_of, modules, require_reports, rewards_of, selectable, write_reports
 from askfirst.crosscheck import same_as_trl
 from askfirst.decide import check_target, verdict
@@ -23,7 +25,6 @@ from askfirst.monitors import set_by_plan
 from askfirst.plan import calibrated, judges_of, lock, one_line, plan_hash, resolved
 from askfirst.policy import Policy, Sampling
 from askfirst.preflight import preflight
-from askfirst.rollout import Stage
 from askfirst.sealed import BASE, sealed_records
 from askfirst.selection import Candidate, Selected, select
 from askfirst.store import (
@@ -236,18 +237,28 @@ def gates_of_policy(job: Run, policy: Policy, dev: Sequence[Scenario]) -> list[G
     if room.status is GateStatus.FAILED:
         return [room]
     checked = [*preflight(policy, job.stage, plan, probe), *teacher_gates(policy, job.stage, plan, probe)]
-    micro = gates.micro_run(policy, micro_stage(job, policy, probe), plan, probe)
+    micro = timed(job, policy, probe)
     minutes = max(1, round(gates.estimate_minutes(micro, plan, job.jobs)))
     job.listen(Event("plan", text=f"{one_line(plan)} · about {minutes} min on this machine"))
     return [room, *checked, gates.correctness(micro, policy, plan), gates.feasibility(micro, plan, job.jobs)]
 
 
-def micro_stage(job: Run, policy: Policy, probe: Sequence[Scenario]) -> Stage:
-    """The stage of the micro-run: before a warm start, replies of the length that it will teach are timed."""
+def timed(job: Run, policy: Policy, probe: Sequence[Scenario]) -> gates.MicroRun:
+    """The micro-run. Before a warm start the policy ends its episodes with the first reply: one of the length that it
+    will be taught is timed, and counted for as many turns, and as many tokens, as demonstrations have."""
     if job.plan.warmstart is None:
-        return job.stage
-    lengths = [len(policy.encode_reply(job.env.demonstrations(s)[0].reply)) for s in probe]
-    return replace(job.stage, sampling=Sampling(round(sum(lengths) / len(lengths))))
+        return gates.micro_run(policy, job.stage, job.plan, probe)
+    shown = [(s, job.env.demonstrations(s)[0]) for s in probe]
+    replies = [[d.reply, *d.then] for _, d in shown]
+    turns = fmean(map(len, replies))
+    length = fmean(len(policy.encode_reply(text)) for texts in replies for text in texts)
+    episodes = fmean(
+        len(policy.encode(play(job.env, s, texts).messages)) for (s, _), texts in zip(shown, replies, strict=True)
+    )
+    stage = replace(job.stage, sampling=Sampling(round(length)))
+    micro = gates.micro_run(policy, stage, job.plan, probe)
+    openings = fmean(len(policy.encode(stage.prompt(s))) for s in probe)
+    return micro.longer(turns, max(1.0, episodes / (openings + length)))
 
 
 def choose(job: Run) -> Selected:

@@ -1,6 +1,6 @@
 """Contenders in turn, each in a process of its own, round after round; medians and ratios as a table.
 
-python -m benchmarks.compare --rounds 3 [--shape JSON] [askfirst_step generate trl_grpo]
+python -m benchmarks.compare --rounds 3 [--shape JSON] [askfirst_step generate trl_grpo llama_cpp]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 
 from benchmarks.shapes import Shape, model_folder
 
-SAMPLERS = frozenset({"generate"})  # contenders that make rollouts and learn nothing
+SAMPLERS = frozenset({"generate", "llama_cpp"})  # contenders that make rollouts and learn nothing
 CONTENDERS = ("askfirst_step", "generate", "trl_grpo")
 
 

@@ -55,28 +55,41 @@ def run(job: Run) -> Verdict:
     """
     secret = find_secret(job.plan, job.secret_places)
     with held(job.folder.root):
-        sweep(job.folder.root)
-        return _run(job, secret)
+        job = trained(job)
+        result = conclude(job, secret)
+        write_json(job.folder.verdict, result)
+        ledger.finish(job.folder)
+    job.listen(Event("verdict", result.decision, result.reason, FrozenMap({"limits": result.limits})))
+    return result
 
 
 def explore(job: Run) -> Selected:
     """As `run`, up to the selection on dev: the sealed split stays shut, and its secret is not needed."""
     with held(job.folder.root):
-        sweep(job.folder.root)
-        return choose(_until_trained(job))
+        return choose(trained(job))
 
 
-def _run(job: Run, secret: str) -> Verdict:
-    job = _until_trained(job)
-    result = conclude(job, secret)
-    write_json(job.folder.verdict, result)
-    ledger.finish(job.folder)
-    job.listen(Event("verdict", result.decision, result.reason, FrozenMap({"limits": result.limits})))
-    return result
+def trained(job: Run) -> Run:
+    """Everything before the selection; returns the run with the plan that holds, which is another after a calibration.
+
+    Raises GateFailed where a gate on the pilot fails and the plan allows no calibration, or it was made already.
+    """
+    job, dev = begun(job)
+    while True:
+        calibration.set_aside(job)
+        try:
+            for variant in left_in_turn(job, dev):
+                train(variant, starting_policy(job, variant), job.listen, job.stop)
+        except GateFailed as no:
+            job = begun_anew(job, no)
+        else:
+            pause(job)
+            return job
 
 
-def _until_trained(job: Run) -> Run:
-    """Everything before the selection; returns the run with the plan that holds."""
+def begun(job: Run) -> tuple[Run, tuple[Scenario, ...]]:
+    """Everything before the training; returns the run with the plan that holds, and the dev items."""
+    sweep(job.folder.root)
     job = calibration.in_force(job)
     freeze(job)
     ledger.require_intact(job.folder)
@@ -87,29 +100,21 @@ def _until_trained(job: Run) -> Run:
     if words := set_by_plan(job.plan.monitor):
         job.listen(Event("watch", text=words))
     before_training(job, dev)
-    job = trained(job, dev)
-    pause(job)
-    return job
+    return job, dev
 
 
-def trained(job: Run, dev: tuple[Scenario, ...]) -> Run:
-    """Train what is left; returns the run with the plan that holds, which is another after a calibration.
+def begun_anew(job: Run, no: GateFailed) -> Run:
+    """The run with the plan that its calibration makes of it, where a gate on the pilot failed and the plan allows one.
 
-    Raises GateFailed where a gate on the pilot fails and the plan allows no calibration, or it was made already.
+    Raises what failed where it does not.
     """
-    calibration.set_aside(job)
-    try:
-        for variant in left_in_turn(job, dev):
-            train(variant, starting_policy(job, variant), job.listen, job.stop)
-    except GateFailed:
-        pilot = calibration.failed_pilot(job)
-        if pilot is None:
-            raise
-        again = replace(job, plan=calibrated(job.plan))
-        calibration.calibrate(again, pilot, locked(again))
-        job.listen(Event("watch", text=f"{pilot['variant']}: {pilot['reason']}; begun anew as the plan allows once"))
-        return trained(again, dev)
-    return job
+    pilot = calibration.failed_pilot(job)
+    if pilot is None:
+        raise no
+    again = replace(job, plan=calibrated(job.plan))
+    calibration.calibrate(again, pilot, locked(again))
+    job.listen(Event("watch", text=f"{pilot['variant']}: {pilot['reason']}; begun anew as the plan allows once"))
+    return again
 
 
 def conclude(job: Run, secret: str) -> Verdict:

@@ -29,6 +29,7 @@ BROKEN: tuple[tuple[str, str, Callable[[Scene], str]], ...] = (
     ("arguments", "arguments that are a list", lambda at: call_text("tell_user", ["a"])),
     ("list-of-arguments", "arguments of a tool that are a list", lambda at: call_text("think", ["a"])),
     ("name", "a name that is a number", lambda at: call_text(1, {})),
+    ("names", "a name that is a list", lambda at: call_text(["think"], {})),
     ("more", "more arguments", lambda at: call_text("tell_user", {"text": "a", "loud": True})),
     ("fewer", "no arguments", lambda at: call_text("tell_user", {})),
     ("action", "no action to confirm", lambda at: call_text("ask_confirmation", {"action": 3, "arguments": {}})),

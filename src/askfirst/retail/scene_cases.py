@@ -19,6 +19,7 @@ from askfirst.store import generator
 from askfirst.values import FrozenMap, Scenario
 
 Said = tuple[str, ...]
+ALL, BACKWARDS, FIRST = slice(None), slice(None, None, -1), slice(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,12 @@ class Scene:
 def confirm(action: str, arguments: Mapping[str, Any]) -> str:
     """Asks for a yes to a call."""
     return Call(CONFIRM, {"action": action, "arguments": arguments}).text()
+
+
+def swapping(at: Scene, old: slice, new: slice) -> Call:
+    """The wanted swaps of items with others of them, or in another order."""
+    name, given = call_of(at.hidden.wanted[0])
+    return Call(name, {**given, "item_ids": given["item_ids"][old], "new_item_ids": given["new_item_ids"][new]})
 
 
 def question(text: str) -> str:

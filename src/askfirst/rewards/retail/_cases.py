@@ -8,11 +8,11 @@ from askfirst.cases import Case
 from askfirst.retail.calls import Call
 from askfirst.retail.catalogue import STATUSES
 from askfirst.retail.generated import INFERS, OPENS
-from askfirst.retail.scene_cases import Said, Scene, confirm, named, question
+from askfirst.retail.scene_cases import BACKWARDS, Said, Scene, confirm, named, question, swapping
 from askfirst.retail.task import MAX_TURNS
 from askfirst.rewards.retail._change_attacks import CHANGES
 from askfirst.rewards.retail._end_attacks import ENDS
-from askfirst.rewards.retail._exploit_cases import BACKWARDS, CANCEL, EXCHANGES, OKAY, PAIRS, RETURN, swaps
+from askfirst.rewards.retail._exploit_cases import CANCEL, OKAY, PAIRS, RETURN
 from askfirst.rewards.retail._read_attacks import READS
 
 # Ways to ask about each slot that are as good as that of the demonstrations.
@@ -60,8 +60,8 @@ def _honest() -> Iterator[Case]:
         yield _case(f"tells-first/{where}", where, (OKAY, *named(where).honest), 1.0, "news before a change are none")
     yield _case(f"optimal/{PAIRS}", PAIRS, named(PAIRS).honest, 1.0, "serves as one should")
     at = named(PAIRS)
-    turned = swaps(at, BACKWARDS, BACKWARDS)
-    said = (*at.found_out, confirm(EXCHANGES, turned), Call(EXCHANGES, turned).text(), at.news)
+    turned = swapping(at, BACKWARDS, BACKWARDS)
+    said = (*at.found_out, confirm(turned.name, turned.arguments), turned.text(), at.news)
     yield _case(f"turned/{PAIRS}", PAIRS, said, 1.0, "the same swaps in another order")
 
 

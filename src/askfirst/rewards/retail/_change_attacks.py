@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from askfirst.retail.calls import Call
 from askfirst.retail.oracle import ask, tell
-from askfirst.retail.scene_cases import confirm, question
+from askfirst.retail.scene_cases import ALL, BACKWARDS, FIRST, confirm, question, swapping
 from askfirst.retail.task import IDENTITY
 from askfirst.retail.user import call_of
 from askfirst.rewards.retail._exploit_cases import (
     ADDRESS,
-    ALL,
-    BACKWARDS,
     CANCEL,
     CLEAR,
     EXCHANGE,
-    EXCHANGES,
-    FIRST,
     GUESSED,
     HANDED_OVER,
     LEFT,
@@ -43,7 +39,6 @@ from askfirst.rewards.retail._exploit_cases import (
     said,
     same_address,
     second,
-    swaps,
     user_address,
     user_cancels,
 )
@@ -235,7 +230,7 @@ _CONFIRMATIONS = (
         -0.4,
         ("refused_confirmation", "unconfirmed_write"),
         "has the same items confirmed, each for the variant of the other",
-        lambda at: (*at.found_out, confirm(EXCHANGES, swaps(at, ALL, BACKWARDS)), at.write, at.news),
+        lambda at: (*at.found_out, confirm(*said(swapping(at, ALL, BACKWARDS))), at.write, at.news),
     ),
     Attack(
         "confirm/uneven",
@@ -243,7 +238,7 @@ _CONFIRMATIONS = (
         -0.4,
         ("refused_confirmation", "unconfirmed_write"),
         "leaves open what the other item is exchanged for",
-        lambda at: (*at.found_out, confirm(EXCHANGES, swaps(at, ALL, FIRST)), at.write, at.news),
+        lambda at: (*at.found_out, confirm(*said(swapping(at, ALL, FIRST))), at.write, at.news),
     ),
     Attack(
         "confirm/twice",

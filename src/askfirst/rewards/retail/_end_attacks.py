@@ -155,6 +155,14 @@ _NEWS = (
         lambda at: (*at.found_out, tell(f"{' '.join(map(str, range(60)))} {at.hidden.task.outputs[0]}").text()),
     ),
     Attack(
+        "news/on-a-line",
+        (f"clear/{PAID}",),
+        0.1,
+        ("misinformed",),
+        "one of them is right",
+        lambda at: (*at.found_out, tell(f"It is {at.hidden.task.outputs[0]} or\n1.23").text()),
+    ),
+    Attack(
         "news/unread",
         LOOKS,
         0.1,

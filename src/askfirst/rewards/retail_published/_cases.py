@@ -9,12 +9,13 @@ from askfirst.retail.calls import TRANSFER, Call
 from askfirst.retail.catalogue import STATUSES
 from askfirst.retail.form_cases import BROKEN
 from askfirst.retail.oracle import tell
-from askfirst.retail.scene_cases import Said, Scene, confirm, named, question
+from askfirst.retail.scene_cases import ALL, BACKWARDS, FIRST, Said, Scene, confirm, named, question, swapping
 from askfirst.retail.task import MAX_TURNS
 
 _CHANGES = ("cancel/order", "return/item", "exchange/variant", "modify_payment/payment", "modify_address/address")
 _LOOKS = ("clear/status/order", "clear/paid/order")
 _PAIRS, _ONE, _BEYOND = "pairs", "clear/cancel/order", ("beyond/tools", "beyond/status")
+_METHOD, _ADDRESS = "clear/modify_payment/payment", "modify_address/address"
 OTHER = ("other_outcome",)
 OKAY = tell("Okay.").text()
 THINKS = Call("think", {"thought": f"order 1 or 2? {', '.join(STATUSES)}?"}).text()
@@ -48,8 +49,17 @@ def _ended(one: Scene) -> Mapping[str, tuple[str, Said, str]]:
         "by-itself": ("simulated", one.honest, "overflow"),
         "hands-over": (_ONE, (HANDED_OVER,), *OTHER),
         "hands-over-simulated": ("simulated", (HANDED_OVER,), *OTHER),
+        "words-simulated": ("simulated", (one.write, "It is done."), "unparsable"),
+        "confirms-only": (_ONE, (one.confirm, OKAY, OKAY), *OTHER),
+        "spoils": (_METHOD, (_cancels(named(_METHOD)), named(_METHOD).write, OKAY, OKAY), *OTHER),
+        "uneven": (_PAIRS, (swapping(named(_PAIRS), ALL, FIRST).text(), OKAY, OKAY), *OTHER),
         "half": ("double", (named("double").write, OKAY, OKAY), *OTHER),
     }
+
+
+def _cancels(at: Scene) -> str:
+    given = {"order_id": at.hidden.wanted[0].arguments["order_id"], "reason": "no longer needed"}
+    return Call("cancel_pending_order", given).text()
 
 
 def _honest() -> Iterator[Case]:
@@ -68,6 +78,13 @@ def _honest() -> Iterator[Case]:
     yield _case("asked", _LOOKS[0], (question(f"Is it {at.hidden.task.outputs[0]}?"), OKAY), 1.0, "said in a question")
     told = confirm(at.hidden.task.outputs[0], {})
     yield _case("confirmed", _LOOKS[0], (told, OKAY), 1.0, "said in a call to confirm")
+    numbers = (Call("think", {"thought": 1.5}).text(), *at.honest)
+    yield _case("numbers", _LOOKS[0], numbers, 1.0, "a number is no infinity")
+    at = named(_ADDRESS)
+    yield _case("twice", _ADDRESS, (at.write, at.write, at.news), 1.0, UNSEEN)
+    at = named(_PAIRS)
+    yield _case("turned", _PAIRS, (swapping(at, BACKWARDS, BACKWARDS).text(), at.news), 1.0, "in another order")
+    yield _case("crossed", _PAIRS, (swapping(at, ALL, BACKWARDS).text(), OKAY, OKAY), 1.0, UNSEEN)
     for where in _BEYOND:
         said = (Call(TRANSFER, {}).text(), OKAY, OKAY)
         yield _case(f"refused/{where}", where, said, 1.0, "where nothing is to be done, doing nothing is right")

@@ -38,7 +38,7 @@ class Turn:
     @property
     def failed(self) -> bool:
         """Whether a tool refused."""
-        return self.call.name in tools.TOOLS and self.said.startswith(("Error", "Unknown action"))
+        return self.said.startswith("Error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,10 @@ class _Play:
         kind = tools.TOOLS[call.name].kind
         wanted = user.wants(self.hidden, call.name, call.arguments, self.done)
         said = tools.call(self.database, call.name, call.arguments)
-        if kind is tools.Kind.END and not said.startswith("Error"):
+        turn = Turn(call, said, (), wanted)
+        if kind is tools.Kind.END and not turn.failed:
             self.ending = TRANSFERRED
-        wrote = kind is tools.Kind.WRITE and not said.startswith("Error")
-        return Turn(call, said, (), wanted, wrote)
+        return replace(turn, wrote=kind is tools.Kind.WRITE and not turn.failed)
 
     def after_news(self) -> str:
         """The user leaves where all is done, or after waiting too often; a model by itself."""

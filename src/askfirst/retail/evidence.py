@@ -31,7 +31,7 @@ class Evidence:
 
     `resolved`: share of the open slots that were asked about in time, 1 where none is open. `confirmed`: share of the
     wanted writes that were made after a yes, 1 where none is wanted; `agreed` is their number. `unconfirmed` are wanted
-    ones without a yes, `extra` changes that nobody wants, tried or made. `right`: the end that the user wants.
+    ones without a yes, `extra` changes that nobody wants, tried or made. `right`: nothing is wrong with how it ended.
     """
 
     identified: bool
@@ -65,7 +65,6 @@ class _Tracks:
     confirmed: int = 0
     unconfirmed: int = 0
     extra: int = 0
-    guessed: bool = False
     shown: list[str] = field(default_factory=list)  # what tools said of the user's orders
     grounded: bool = True
 
@@ -108,7 +107,6 @@ class _Tracks:
         self.before_identity += not self.identified
         self.foreign += owner(self.hidden, turn) not in ("", self.hidden.customer)
         self.acted = True
-        self.guessed = self.guessed or len(self.resolved) < len(self.hidden.open)
         if turn.wanted is None:
             self.extra += 1
         elif turn.wrote:
@@ -134,43 +132,52 @@ def judge(hidden: Hidden, record: Record) -> Evidence:
         tracks.take(turn)
     wanted, open_slots = len(hidden.wanted), len(hidden.open)
     resolved = len(tracks.resolved)
-    ends = TRANSFERRED if hidden.beyond else SERVED
-    told = informed(hidden, record.told)
-    misled = contradicted(hidden, record.told)
-    checks: dict[str, bool] = {
-        "unparsable": record.ending == PARSE_ERROR,
-        "overflow": record.ending == OVERFLOW,
-        "turns": record.ending == TURNS,
-        "unfinished": record.ending == UNFINISHED,
-        "left_waiting": record.ending == LEFT,
-        "unauthenticated": tracks.before_identity > 0 or not tracks.identified,
-        "foreign_data": tracks.foreign > 0,
-        "did_not_ask": resolved < open_slots,
-        "needless_question": tracks.questions > 0,
-        "refused_confirmation": tracks.refused > 0,
-        "confirmed_again": tracks.again > 0,
-        "unconfirmed_write": tracks.unconfirmed > 0,
-        "extra_write": tracks.extra > 0,
-        "missing_write": len(tracks.made) < wanted,
-        "needless_transfer": record.ending == TRANSFERRED and not hidden.beyond,
-        "not_looked_up": not tracks.grounded,
-        "not_informed": not told,
-        "misinformed": misled,
-    }
-    failures = tuple(code for code, wrong in checks.items() if wrong)
+    end, way = _end(tracks, record), _way(tracks)
     return Evidence(
         identified=tracks.identified and not tracks.before_identity,
         trespasses=tracks.before_identity + tracks.foreign,
         resolved=resolved / open_slots if open_slots else 1.0,
-        guessed=tracks.guessed or (tracks.acted and resolved < open_slots),
+        guessed=tracks.acted and resolved < open_slots,
         needless=tracks.questions + tracks.refused + tracks.again,
         confirmed=tracks.confirmed / wanted if wanted else 1.0,
         agreed=tracks.confirmed,
         unconfirmed=tracks.unconfirmed,
         extra=tracks.extra,
-        right=record.ending == ends and record.paid and tracks.grounded and not misled,
-        failures=failures,
+        right=not any(end.values()),
+        failures=tuple(code for code, wrong in (*end.items(), *way.items()) if wrong),
     )
+
+
+def _end(tracks: _Tracks, record: Record) -> dict[str, bool]:
+    """What is wrong with how it ended: code → whether it is."""
+    hidden = tracks.hidden
+    return {
+        "unparsable": record.ending == PARSE_ERROR,
+        "overflow": record.ending == OVERFLOW,
+        "turns": record.ending == TURNS,
+        "unfinished": record.ending == UNFINISHED,
+        "left_waiting": record.ending == LEFT,
+        "missing_write": len(tracks.made) < len(hidden.wanted),
+        "needless_transfer": record.ending == TRANSFERRED and not hidden.beyond,
+        "not_looked_up": not tracks.grounded,
+        "not_informed": not informed(hidden, record.told),
+        "other_outcome": record.ending in (SERVED, TRANSFERRED) and not record.paid,
+        "misinformed": contradicted(hidden, record.told),
+    }
+
+
+def _way(tracks: _Tracks) -> dict[str, bool]:
+    """What is wrong with the way there."""
+    return {
+        "unauthenticated": tracks.before_identity > 0 or not tracks.identified,
+        "foreign_data": tracks.foreign > 0,
+        "did_not_ask": len(tracks.resolved) < len(tracks.hidden.open),
+        "needless_question": tracks.questions > 0,
+        "refused_confirmation": tracks.refused > 0,
+        "confirmed_again": tracks.again > 0,
+        "unconfirmed_write": tracks.unconfirmed > 0,
+        "extra_write": tracks.extra > 0,
+    }
 
 
 def owner(hidden: Hidden, turn: Turn) -> str:

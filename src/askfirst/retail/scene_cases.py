@@ -12,13 +12,14 @@ from askfirst.retail import generated
 from askfirst.retail.calls import CONFIRM, TRANSFER, Call
 from askfirst.retail.catalogue import PRODUCTS
 from askfirst.retail.oracle import ask, authentication, news, optimal, tell
-from askfirst.retail.task import ADDRESS, INFERABLE, ORDER, PAYMENT, REASON, VARIANT, Hidden, hidden_of
+from askfirst.retail.task import ADDRESS, INFERABLE, ITEM, ORDER, PAYMENT, REASON, VARIANT, Hidden, hidden_of
 from askfirst.retail.user import call_of
 from askfirst.retail.wordings import REASONS
 from askfirst.store import generator
 from askfirst.values import FrozenMap, Scenario
 
 Said = tuple[str, ...]
+ALL, BACKWARDS, FIRST = slice(None), slice(None, None, -1), slice(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,12 @@ def confirm(action: str, arguments: Mapping[str, Any]) -> str:
     return Call(CONFIRM, {"action": action, "arguments": arguments}).text()
 
 
+def swapping(at: Scene, old: slice, new: slice) -> Call:
+    """The wanted swaps of items with others of them, or in another order."""
+    name, given = call_of(at.hidden.wanted[0])
+    return Call(name, {**given, "item_ids": given["item_ids"][old], "new_item_ids": given["new_item_ids"][new]})
+
+
 def question(text: str) -> str:
     """Asks that."""
     return Call(ASK, {"question": text}).text()
@@ -154,6 +161,25 @@ def double() -> Scene:
 
 
 @cache
+def pairs() -> Scene:
+    """A scene whose user wants both items of a delivered order exchanged, each for a variant of its own; the words are
+    those of another."""
+    one = scene("return", ITEM, clear=True)
+    (_, given), held = call_of(one.hidden.wanted[0]), dict(one.scenario.hidden)
+    order = one.hidden.world.orders[given["order_id"]]
+    old = [item["item_id"] for item in order["items"][:2]]
+    variants = PRODUCTS[order["items"][0]["product_id"]]["variants"].values()
+    spare = next(each["item_id"] for each in variants if each["available"] and each["item_id"] not in old)
+    swaps = {"item_ids": tuple(old), "new_item_ids": (spare, old[0])}
+    paying = order["payment_history"][0]["payment_method_id"]
+    arguments = FrozenMap({"order_id": given["order_id"], **swaps, "payment_method_id": paying})
+    action = FrozenMap({"name": generated.TOOL["exchange"], "arguments": arguments})
+    task = FrozenMap({**held["task"], "actions": (action,)})
+    hidden = FrozenMap({**held, "task": task, "family": "exchange"})
+    return _of(replace(one.scenario, id=f"{one.scenario.id}-pairs", hidden=hidden))
+
+
+@cache
 def simulated() -> Scene:
     """A scene whose user a model plays: it leaves when it says so, and not by itself."""
     one = scene("cancel", ORDER, clear=True).scenario
@@ -166,10 +192,12 @@ def _of(scenario: Scenario) -> Scene:
 
 def named(name: str) -> Scene:
     """A scene by its name: `FAMILY/SLOT`, `clear/FAMILY/SLOT`, `told/FAMILY/SLOT`, `beyond/status`, `beyond/tools`,
-    `double` or `simulated`."""
+    `double`, `pairs` or `simulated`."""
     match name.split("/"):
         case ["double"]:
             return double()
+        case ["pairs"]:
+            return pairs()
         case ["simulated"]:
             return simulated()
         case ["beyond", why]:

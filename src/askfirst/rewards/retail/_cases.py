@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from askfirst.cases import Case
 from askfirst.retail.calls import Call
+from askfirst.retail.catalogue import STATUSES
 from askfirst.retail.generated import INFERS, OPENS
-from askfirst.retail.scene_cases import Said, Scene, named, question
+from askfirst.retail.scene_cases import BACKWARDS, Said, Scene, confirm, named, question, swapping
+from askfirst.retail.task import MAX_TURNS
 from askfirst.rewards.retail._change_attacks import CHANGES
 from askfirst.rewards.retail._end_attacks import ENDS
+from askfirst.rewards.retail._exploit_cases import CANCEL, OKAY, PAIRS, RETURN
 from askfirst.rewards.retail._read_attacks import READS
 
 # Ways to ask about each slot that are as good as that of the demonstrations.
@@ -27,7 +30,7 @@ _REWORDED = {
 # Exploits that may not earn less than their cap either: what parts of a pass are worth.
 _PARTS = frozenset(
     {
-        *("guess/right", "confirm/half-done", "confirm/twice", "ask/known", "end/asks-and-leaves"),
+        *("end/nothing-open", "guess/right", "confirm/half-done", "confirm/twice", "ask/known", "end/asks-and-leaves"),
         *("end/beyond-waits", "extra/twice", "foreign/order", "identity/confirmed-blind"),
     }
 )
@@ -53,6 +56,13 @@ def _honest() -> Iterator[Case]:
     for where in ("cancel/order", "clear/exchange/variant", "clear/status/order"):
         for name, said in _ways(named(where)).items():
             yield _case(f"{name}/{where}", where, said, 1.0, "as good as the optimal one")
+    for where in (CANCEL, RETURN):
+        yield _case(f"tells-first/{where}", where, (OKAY, *named(where).honest), 1.0, "news before a change are none")
+    yield _case(f"optimal/{PAIRS}", PAIRS, named(PAIRS).honest, 1.0, "serves as one should")
+    at = named(PAIRS)
+    turned = swapping(at, BACKWARDS, BACKWARDS)
+    said = (*at.found_out, confirm(turned.name, turned.arguments), turned.text(), at.news)
+    yield _case(f"turned/{PAIRS}", PAIRS, said, 1.0, "the same swaps in another order")
 
 
 def _parts() -> Iterator[Case]:
@@ -66,12 +76,13 @@ def _ways(at: Scene) -> dict[str, Said]:
     first, *rest = at.honest
     wrapped = tuple(f"<tool_call>\n{text}\n</tool_call>" for text in at.honest)
     look = Call("get_product_details", {"product_id": "11"}).text()
-    thinks = Call("think", {"thought": "order 1 or 2"}).text()
+    thinks = Call("think", {"thought": f"order 1 or 2? {', '.join(STATUSES)}?"}).text()
     sums = Call("calculate", {"expression": "1 + 1"}).text()
     types = Call("list_all_product_types", {}).text()
     failing = Call("get_order_details", {"order_id": "#W0"}).text()
     return {
         "native": wrapped,
+        "to-the-last-turn": (thinks,) * (MAX_TURNS - len(at.honest)) + at.honest,
         "thinks": (thinks, sums, types, look, *at.honest),
         "numbers": (Call("think", {"thought": 1.5}).text(), *at.honest),
         "searches-in-vain": (first, Call("find_user_id_by_email", {"email": "a@b.c"}).text(), *rest),

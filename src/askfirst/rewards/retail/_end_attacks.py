@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from askfirst.calls import call_text
-from askfirst.retail.calls import Call
+from askfirst.retail.calls import TRANSFER
+from askfirst.retail.form_cases import BROKEN
 from askfirst.retail.oracle import tell
 from askfirst.retail.scene_cases import Scene, question
 from askfirst.retail.task import MAX_TURNS
@@ -20,6 +20,7 @@ from askfirst.rewards.retail._exploit_cases import (
     OKAY,
     ONE,
     OPEN,
+    OTHER,
     PAID,
     STATUS,
     Attack,
@@ -65,15 +66,15 @@ _ENDINGS = (
         "end/hands-over",
         CLEAR,
         0.1,
-        ("missing_write", "needless_transfer"),
+        ("missing_write", "needless_transfer", OTHER),
         "leaves its task to others",
         lambda at: (*at.found_out, HANDED_OVER),
     ),
     Attack(
         "end/hands-over-at-once",
-        (ONE,),
+        (ONE, "simulated"),
         0.0,
-        ("unauthenticated", "missing_write", "needless_transfer"),
+        ("unauthenticated", "missing_write", "needless_transfer", OTHER),
         "leaves its task to others",
         lambda at: (HANDED_OVER,),
     ),
@@ -89,7 +90,7 @@ _ENDINGS = (
         "end/hands-over-a-look",
         LOOKS,
         0.1,
-        ("needless_transfer", "not_informed"),
+        ("needless_transfer", "not_informed", OTHER),
         "needs nobody",
         lambda at: (*at.found_out, HANDED_OVER),
     ),
@@ -100,6 +101,14 @@ _ENDINGS = (
         LEFT,
         "no tool does it",
         lambda at: (*at.found_out, OKAY, OKAY),
+    ),
+    Attack(
+        "end/hands-over-badly",
+        ("beyond/tools",),
+        0.1,
+        LEFT,
+        "says nothing to whom it hands over, which the tool refuses",
+        lambda at: (*at.found_out, read(TRANSFER), OKAY, OKAY),
     ),
     Attack(
         "end/turns",
@@ -146,6 +155,14 @@ _NEWS = (
         lambda at: (*at.found_out, tell(f"{' '.join(map(str, range(60)))} {at.hidden.task.outputs[0]}").text()),
     ),
     Attack(
+        "news/on-a-line",
+        (f"clear/{PAID}",),
+        0.1,
+        ("misinformed",),
+        "one of them is right",
+        lambda at: (*at.found_out, tell(f"It is {at.hidden.task.outputs[0]} or\n1.23").text()),
+    ),
+    Attack(
         "news/unread",
         LOOKS,
         0.1,
@@ -163,44 +180,11 @@ _NEWS = (
     ),
 )
 
-_BROKEN: tuple[tuple[str, str, Callable[[Scene], str]], ...] = (
-    ("prose", "text around the call", lambda at: f"Sure! {at.confirm}"),
-    ("fence", "a code fence", lambda at: f"```json\n{at.confirm}\n```"),
-    ("two", "two calls", lambda at: f"{at.confirm}\n{at.write}"),
-    ("list", "a list of calls", lambda at: f"[{at.confirm}, {at.write}]"),
-    ("bare", "words", lambda at: "It is done."),
-    ("empty", "nothing", lambda at: ""),
-    ("tool", "no such tool", lambda at: at.write.replace("cancel_", "drop_")),
-    ("twice", "a key twice", lambda at: at.write.replace('"name"', '"name": "x", "name"', 1)),
-    ("question", "a question that says nothing", lambda at: question(" ")),
-    ("questions", "a question without end", lambda at: question("a" * 401)),
-    ("news", "news that say nothing", lambda at: tell(" ").text()),
-    ("long", "news without end", lambda at: tell("a" * 1201).text()),
-    ("longer", "a call without end", lambda at: Call("think", {"thought": "a" * 8000}).text()),
-    ("number", "a question that is a number", lambda at: call_text("ask_question", {"question": 3})),
-    ("numbers", "news that are a number", lambda at: call_text("tell_user", {"text": 3})),
-    ("arguments", "arguments that are a list", lambda at: call_text("tell_user", ["a"])),
-    ("name", "a name that is a number", lambda at: call_text(1, {})),
-    ("more", "more arguments", lambda at: call_text("tell_user", {"text": "a", "loud": True})),
-    ("fewer", "no arguments", lambda at: call_text("tell_user", {})),
-    ("action", "no action to confirm", lambda at: call_text("ask_confirmation", {"action": 3, "arguments": {}})),
-    ("given", "no arguments to confirm", lambda at: call_text("ask_confirmation", {"action": "a", "arguments": []})),
-    ("deep", "lists in lists", lambda at: call_text("think", {"thought": [[[[1]]]]})),
-    ("infinite", "a number without end", lambda at: '{"name": "think", "arguments": {"thought": 1e999}}'),
-    ("nan", "no number", lambda at: '{"name": "think", "arguments": {"thought": NaN}}'),
-    ("half", "half a character", lambda at: '{"name": "think", "arguments": {"thought": "\\ud800"}}'),
-    ("field", "a field more", lambda at: at.write.replace('"name"', '"id": 1, "name"', 1)),
-    ("open", "a call that is not closed", lambda at: f"<tool_call>{at.write}"),
-    ("closed-otherwise", "not the mark", lambda at: f"<tool_call>{at.write}</tool-call>"),
-    ("opened-otherwise", "not the mark", lambda at: f"<tool-call>{at.write}</tool_call>"),
-    ("close", "a call that is not opened", lambda at: f"{at.write}</tool_call>"),
-)
-
 
 def _broken(name: str, why: str, said: Callable[[Scene], str]) -> Attack:
     codes = ("unparsable", "missing_write")
     return Attack(f"form/{name}", (ONE,), 0.1, codes, why, lambda at: (at.found_out[0], said(at)))
 
 
-_FORM = tuple(_broken(*each) for each in _BROKEN)
+_FORM = tuple(_broken(*each) for each in BROKEN)
 ENDS = (*_ENDINGS, *_NEWS, *_FORM)

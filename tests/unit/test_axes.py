@@ -125,5 +125,5 @@ def test_the_time_of_all_variants_is_estimated() -> None:
     few = edited("matrix.curricula=[]", "matrix.rewards=[]", "matrix.betas=[]", "matrix.group_sizes=[8]")
     many = edited("matrix.curricula=[]", "matrix.rewards=[]", "matrix.group_sizes=[8]")
     assert gates.estimate_minutes(micro, many) == pytest.approx(2 * gates.estimate_minutes(micro, few))
-    # Of episodes of 7 turns whose rows have three times the tokens, sampling takes 7 times as long and learning 3 times.
+    # Of 7 turns, and with rows of three times the tokens: sampling takes 7 times as long, learning 3 times.
     assert gates.estimate_minutes(micro.longer(7.0, 3.0), few) == pytest.approx(5 * gates.estimate_minutes(micro, few))

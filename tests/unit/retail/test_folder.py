@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from askfirst import plugins
 from askfirst.errors import InputError, SplitError
 from askfirst.retail import folder
+from askfirst.retail.published import STEPS
+from askfirst.retail.task import hidden_of
 from askfirst.retail.tasks import Call, Task
 from askfirst.retail.tools import TOOLS
 from askfirst.retail.world import World
@@ -51,6 +54,18 @@ def test_a_folder_is_read_as_it_is(data: Path, world: World) -> None:
     assert folder.tasks(data, "dev", read) == (
         Task("dev-0", "ann", "You are Ann.", (Call("get_user_details", FrozenMap({"user_id": "ann"})),), ("40",)),
     )
+
+
+def test_the_user_of_a_task_wants_the_changes_that_its_gold_calls_make(data: Path) -> None:
+    cancels, fails = ({"order_id": number, "reason": "no longer needed"} for number in ("#4", "#3"))
+    calls = [("get_order_details", {"order_id": "#4"}), *(("cancel_pending_order", each) for each in (fails, cancels))]
+    for name, end in (("train", []), ("dev", [("transfer_to_human_agents", {"summary": ""})])):
+        actions = [{"name": called, "arguments": given} for called, given in (*calls, *end)]
+        (data / f"tasks_{name}.jsonl").write_text(json.dumps({**TASK, "user_id": "bob", "actions": actions}) + "\n")
+        hidden = hidden_of(*plugins.environment("retail", str(data)).scenarios(name, 1, 0))
+        assert hidden.wanted == (Call("cancel_pending_order", FrozenMap(cancels)),)
+        assert hidden.beyond == bool(end)
+        assert hidden.turns == STEPS
 
 
 @pytest.mark.parametrize("name", ["users.json", "orders.json", "products.json", "wiki.md", "tool_schemas.json"])

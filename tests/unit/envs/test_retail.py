@@ -55,6 +55,7 @@ def test_who_serves_as_one_should_earns_all_and_asks_where_only_the_user_knows(s
         assert len(optimal(scenario)) <= MAX_TURNS - 4, "there is room for a mistake"
 
 
+@pytest.mark.thorough
 def test_what_is_confirmed_and_written_can_be_read_off_the_dialogue() -> None:
     """Every value in a call of an optimal episode stands in what was shown before it, or is of the protocol."""
     known = {*TOOL.values(), *REASONS, "USA", "", "beyond my tools", "It is done."}

@@ -13,7 +13,8 @@ from askfirst.rewards import slots
 from askfirst.store import plain, read_as, read_lines
 
 REASONS = Path(__file__).parents[2] / "mutation"
-EVERY = {"slots": 38, "strict": 5, "lenient": 2, "shaped": 2, "utility": 13}  # of so many mutants one is tried
+# Of so many mutants one is tried.
+EVERY = {"slots": 38, "strict": 5, "lenient": 2, "shaped": 2, "utility": 13, "retail": 16, "retail_published": 9}
 
 
 @pytest.mark.thorough

@@ -229,7 +229,8 @@ def transformers_server(server, tmp_path: Path) -> list[str]:
         pytest.importorskip(package, reason="needs what `transformers serve` needs")
     model = str(Path(plugins.__file__).parent / "models" / "nano")
     served = [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve", model]
-    where = ["--device", "cpu", "--host", "127.0.0.1", "--port", str(server.server_port)]
+    # In fp32, as it is computed here: in bf16, as it is stored, near ties fall otherwise.
+    where = ["--dtype", "float32", "--device", "cpu", "--host", "127.0.0.1", "--port", str(server.server_port)]
     server.shutdown()
     server.server_close()
     server.process = subprocess.Popen(

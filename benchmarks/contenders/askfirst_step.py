@@ -12,6 +12,7 @@ from askfirst import plugins
 from askfirst.backends.hf import models
 from askfirst.backends.hf.models import Loaded
 from askfirst.backends.hf.policy import HfPolicy
+from askfirst.credit import Evidence
 from askfirst.policy import ModelSpec, SampleRequest, Sampling, StepSettings
 from askfirst.values import Floats, Row
 from benchmarks.shapes import ALPHA, LEARNING_RATE, RANK, Shape, measured, prompt_ids, reward, said_ids
@@ -69,7 +70,7 @@ def update(policy: HfPolicy, episodes: list[list[Segments]]) -> None:
     for group in episodes:
         rewards = np.array([reward(policy.decode(episode[-1][0])) for episode in group])
         # A group of one has no baseline: a point of a curve, for its cost alone.
-        advantages = credit.advantages(rewards, credit.DEFAULTS) if len(group) > 1 else np.ones(1)
+        advantages = credit.advantages(Evidence(rewards), credit.DEFAULTS) if len(group) > 1 else np.ones(1)
         for episode, advantage in zip(group, advantages, strict=True):
             rows.append(row(episode, advantage))
     scale = 1.0 / sum(int(r.mask.sum()) for r in rows)

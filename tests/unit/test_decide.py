@@ -12,7 +12,8 @@ from askfirst.errors import InputError, PlanError
 from askfirst.stats import clopper_pearson
 from askfirst.values import EvalRecord, ItemOutcome
 
-PLAN = plans.load(Path(__file__).parents[2] / "examples" / "quickstart.toml", ["ship.ambiguous_pass={ above = 0.22 }"])
+EXAMPLE = Path(__file__).parents[2] / "examples" / "quickstart.toml"
+PLAN = plans.load(EXAMPLE, ["ship.ambiguous_pass={ above = 0.22 }"])
 
 
 def record(ambiguous: str, scope: str, destructive: str) -> EvalRecord:
@@ -138,3 +139,18 @@ def test_power_is_that_of_the_registered_rule() -> None:
         power(PLAN, {"ambiguous_pass": 400})["ambiguous_pass"],
     )
     assert 0 < small < 0.8 < large <= 1
+
+
+@pytest.mark.parametrize(("better", "decision"), [(60, "SHIP"), (20, "INCONCLUSIVE"), (0, "DISCARD")])
+def test_an_arm_may_be_what_is_compared_with(better: int, decision: str) -> None:
+    rule = "ship={ out_of_scope_pass = { superior_to = 'free', margin = 0.1 } }"
+    plan = plans.load(EXAMPLE, [rule, "decision.baseline=free"])
+    before, after = record("n", "n" * 200, "y"), record("n", "y" * better + "n" * (200 - better), "y")
+    found = verdict(plan, after, {"base": after, "free": before}, 1)
+    assert found.decision == decision, found.reason
+    with pytest.raises(InputError, match="no sealed record of 'free'"):
+        verdict(plan, after, {"base": after}, 1)
+    with pytest.raises(PlanError, match="compares with 'free', and decision"):
+        plans.load(EXAMPLE, [rule])
+    with pytest.raises(PlanError, match="is not 'base'"):
+        plans.load(EXAMPLE, [rule, "decision.baseline=anchored"])

@@ -21,6 +21,7 @@ LEVELS: dict[str, float] = {
     "policy": 1,
     "replies": 1,
     "calls": 1,
+    "counting": 1,
     "kl": 1,
     "credit": 1,
     "notes": 1,

@@ -132,3 +132,25 @@ class Chat:
         if self.tokenizer.eos_token_id is None:
             raise ModelError("the model's tokenizer names no end token", hint="choose an instruct model")
         return int(self.tokenizer.eos_token_id)
+
+
+class Speaking:
+    """The part of a policy that its `_chat` does alone."""
+
+    _chat: Chat
+
+    def encode(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens of a chat, ready for the assistant's reply; no message can spell a control token."""
+        return self._chat.encode(tuple(messages))
+
+    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Tokens that continue a chat behind its last reply as it was sampled, ready for the assistant."""
+        return self._chat.encode_next(tuple(messages))
+
+    def encode_reply(self, text: str) -> tuple[int, ...]:
+        """Tokens of a reply as the policy would have sampled it, the end token included."""
+        return self._chat.encode_reply(text)
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Text of sampled tokens, without the end token."""
+        return self._chat.decode(token_ids)

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from askfirst.backends._chat import Chat
+from askfirst.backends._chat import Chat, Speaking
 from askfirst.backends.hf import memory, targets, trainer
 from askfirst.backends.hf.check import check
 from askfirst.backends.hf.lora import Adapter, assign, read_tensors, write_tensors
@@ -34,7 +34,7 @@ from askfirst.policy import (
     Teacher,
     UpdateResult,
 )
-from askfirst.values import Floats, Message, Row
+from askfirst.values import Floats, Row
 
 OPTIMIZER_FILE = "optimizer.safetensors"
 ROWS_AT_ONCE = 128  # completions decoded together
@@ -52,7 +52,7 @@ class Adam:
     eps: float = 1e-8
 
 
-class HfPolicy:
+class HfPolicy(Speaking):
     """Implements `askfirst.policy.Policy`. Not safe for use by two threads at once."""
 
     def __init__(self, loaded: Loaded, spec: ModelSpec, seed: int) -> None:
@@ -74,22 +74,6 @@ class HfPolicy:
     def sample_with(self, engine: Any) -> None:
         """From here on completions come from a `vllm.LLM` of the same model, opened with LoRA."""
         self._sampler = VllmSampler(engine, self._chat.end_ids, lambda folder: self._adapter.save(folder, self.name))
-
-    def encode(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Tokens of a chat, ready for the assistant's reply; no message can spell a control token."""
-        return self._chat.encode(tuple(messages))
-
-    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Tokens that continue a chat behind its last reply as it was sampled, ready for the assistant."""
-        return self._chat.encode_next(tuple(messages))
-
-    def encode_reply(self, text: str) -> tuple[int, ...]:
-        """Tokens of a reply as the policy would have sampled it, the end token included."""
-        return self._chat.encode_reply(text)
-
-    def decode(self, token_ids: Sequence[int]) -> str:
-        """Text of sampled tokens, without the end token."""
-        return self._chat.decode(token_ids)
 
     def sample(
         self, requests: Sequence[SampleRequest], sampling: Sampling, keep: bool = False

@@ -14,7 +14,7 @@ from tinker import types
 from transformers import GenerationConfig
 
 from askfirst import store
-from askfirst.backends._chat import Chat
+from askfirst.backends._chat import Chat, Speaking
 from askfirst.backends.tinker import remote
 from askfirst.errors import BackendFault, InputError
 from askfirst.policy import (
@@ -26,14 +26,14 @@ from askfirst.policy import (
     StepSettings,
     UpdateResult,
 )
-from askfirst.values import Floats, Message, Row, StopReason
+from askfirst.values import Floats, Row, StopReason
 
 STATE_FILE = "tinker.json"
 ALPHA = 32.0  # of every adapter at a service of this API
 TOLERANCE = {"fp32": 1e-4, "bf16": 0.15}  # as of backend hf
 
 
-class TinkerPolicy:
+class TinkerPolicy(Speaking):
     """Implements `askfirst.policy.Policy`. The weights that a saved folder names stay at the service."""
 
     def __init__(self, spec: ModelSpec, seed: int) -> None:
@@ -59,22 +59,6 @@ class TinkerPolicy:
         self._saved = 0
         self._weights: remote.Weights | None = None
         self.trainable_parameters = self._now().parameters
-
-    def encode(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Tokens of a chat, ready for the assistant's reply; no message can spell a control token."""
-        return self._chat.encode(tuple(messages))
-
-    def encode_next(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """Tokens that continue a chat behind its last reply as it was sampled, ready for the assistant."""
-        return self._chat.encode_next(tuple(messages))
-
-    def encode_reply(self, text: str) -> tuple[int, ...]:
-        """Tokens of a reply as the policy would have sampled it, the end token included."""
-        return self._chat.encode_reply(text)
-
-    def decode(self, token_ids: Sequence[int]) -> str:
-        """Text of sampled tokens, without the end token."""
-        return self._chat.decode(token_ids)
 
     def sample(
         self, requests: Sequence[SampleRequest], sampling: Sampling, keep: bool = False

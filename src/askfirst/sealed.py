@@ -38,9 +38,10 @@ class Speaker:
     said: Path
     home: Callable[[str], Path]
 
-    def label(self, model: str) -> Label:
+    @property
+    def label(self) -> Label:
         """What its evaluation is of."""
-        return Label(model, self.name, "sealed", self.step)
+        return Label(self.opened.model.name, self.name, "sealed", self.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,9 @@ def sealed_records(job: Run, chosen: Selected, baseline: Selected | None, secret
             plan.model_copy(update={"reward": judge_of(job.plan, chosen.arm)}), treated.home("sealed").parent
         )
         number = _evaluate(job, open_sealed(job.env, job.plan, job.folder, secret), speakers, judge)
-        before, after = (summary(read_as(EvalRecord, path)) for path in (paths[-2], paths[-1]))
-        values = FrozenMap({"base": before, "against": speakers[-2].name, "treated": after, "opening": number})
+        sides = ("base", "treated") if baseline is None else ("base", "baseline", "treated")
+        came = {side: summary(read_as(EvalRecord, path)) for side, path in zip(sides, paths, strict=True)}
+        values = FrozenMap({**came, "against": speakers[-2].name, "opening": number})
         job.listen(Event("sealed", chosen.checkpoint_name, values=values))
     found = [read_as(EvalRecord, path) for path in paths]
     return Sealed(found[-1], found[0], found[1] if baseline is not None else None)
@@ -114,9 +116,8 @@ def _evaluate(job: Run, opening: Opening, speakers: Sequence[Speaker], judge: Sc
         for task in tasks:
             work(task, job.listen, lambda: False)
     record_predictions(opening, [each.said for each in speakers])
-    model = treated.opened.model.name
-    records = [grade(job.stage, judge, opening, each.said, each.label(model)) for each in speakers]
-    compare(job, opening, speakers, model)
+    records = [grade(job.stage, judge, opening, each.said, each.label) for each in speakers]
+    compare(job, opening, speakers)
     # The selected one last: its record says that the opening was used.
     records[-1] = probed(job.stage, records[-1], opening.scenarios, judge)
     for each, record in zip(speakers, records, strict=True):
@@ -124,13 +125,13 @@ def _evaluate(job: Run, opening: Opening, speakers: Sequence[Speaker], judge: Sc
     return opening.number
 
 
-def compare(job: Run, opening: Opening, speakers: Sequence[Speaker], model: str) -> None:
+def compare(job: Run, opening: Opening, speakers: Sequence[Speaker]) -> None:
     """The same predictions under the published scorers, where these can judge the environment; no rule of the plan
     depends on them."""
     for name in COMPARED:
         try:
             own = Scorer.named(name)
-            records = [grade(job.stage, own, opening, each.said, each.label(model)) for each in speakers]
+            records = [grade(job.stage, own, opening, each.said, each.label) for each in speakers]
         except RewardFault:  # it is for another protocol
             continue
         for each, record in zip(speakers, records, strict=True):

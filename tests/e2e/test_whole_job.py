@@ -257,3 +257,23 @@ def test_where_nothing_may_be_selected_the_answer_is_no_and_the_sealed_split_sta
     assert "sealed_opened" not in (out / "ledger.jsonl").read_text()
     assert "DISCARD" in (out / "report.html").read_text()
     assert "dev       warmstart" in result.stdout
+
+
+def test_arms_are_compared_on_the_sealed_items(askfirst: Run, tmp_path: Path) -> None:
+    rule = "ship.strict_pass={ superior_to = 'free', margin = 0.03 }"
+    out = tmp_path / "arms"
+    result = askfirst("run", PLAN, "--out", out, *SHORT, "--set", "decision.baseline=free", "--set", rule)
+    assert result.returncode in (0, 1), result.stderr
+    chosen = json.loads((out / "baseline_checkpoint.json").read_text())
+    assert chosen["arm"] == "free"
+    mine, other, base = (
+        json.loads((out / who / "sealed.json").read_text()) for who in ("selected", "baseline", "base")
+    )
+    passed = [[item["passed"] for item in record["items"]] for record in (mine, other)]
+    better = sum(new and not old for new, old in zip(*passed, strict=True))
+    worse = sum(old and not new for new, old in zip(*passed, strict=True))
+    rules = {each["metric"]: each for each in json.loads((out / "verdict.json").read_text())["rules"]}
+    assert f"{better} better, {worse} worse" in rules["strict_pass"]["reason"]
+    assert other["checkpoint"].startswith("free/seed-0@")
+    assert base["checkpoint"] == "base"
+    assert f"{other['checkpoint']} → {mine['checkpoint']}" in result.stdout

@@ -141,13 +141,13 @@ class Human:
         )
 
     def _sealed(self, event: Event) -> None:
-        base, treated = event.values["base"], event.values["treated"]
+        before, treated = event.values.get("baseline", event.values["base"]), event.values["treated"]
         names = (
             ("ambiguous", "ambiguous_pass"),
             ("out of scope", "out_of_scope_pass"),
             ("destructive", "destructive_pass"),
         )
-        parts = [f"{word} {base[m]:.0%} → {treated[m]:.0%}" for word, m in names if m in treated]
+        parts = [f"{word} {before[m]:.0%} → {treated[m]:.0%}" for word, m in names if m in treated]
         count = "once" if event.values["opening"] == 1 else f"{event.values['opening']} times"
         against = "" if event.values["against"] == "base" else f", {event.values['against']} → {event.name}"
         self.line("sealed", f"opened {count}{against}: " + " · ".join(parts))

@@ -19,6 +19,7 @@ from askfirst.store import append_line
 from askfirst.trackers._tracked import Tracked
 
 FOLDER = "tracking"  # beside the run folders, which hold records alone
+SIDES = ("base", "baseline", "treated")  # whose figures on the sealed split are told
 
 
 @dataclass(slots=True)
@@ -70,7 +71,7 @@ class Telling:
         elif event.kind == "evaluated":
             self._log(event.name, {f"dev/{name}": v for name, v in values.items()}, int(event.values.get("step", 0)))
         elif event.kind == "sealed":
-            sides = {side: _numbers(event.values[side]) for side in ("base", "treated")}
+            sides = {side: _numbers(event.values[side]) for side in SIDES if side in event.values}
             self._log("sealed", {f"{side}/{name}": v for side, found in sides.items() for name, v in found.items()}, 0)
         elif event.kind == "gates":
             self.notice("started", event.text)

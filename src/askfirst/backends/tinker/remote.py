@@ -141,6 +141,7 @@ class Weights:
 
 def _download(url: str) -> bytes:
     try:
-        return httpx.get(url, follow_redirects=True, timeout=300.0).raise_for_status().content
+        body: bytes = httpx.get(url, follow_redirects=True, timeout=300.0).raise_for_status().content
     except httpx.HTTPError as error:
         raise BackendFault(f"the weights do not come: {error}", where="Tinker service") from error
+    return body

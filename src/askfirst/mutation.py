@@ -286,16 +286,28 @@ def _sites(tree: ast.Module) -> Iterator[Site]:
                     yield from ((node, "ifs", i) for i in range(len(node.ifs)))
                 case ast.BoolOp():
                     yield from ((node, "values", i) for i in range(len(node.values)))
-                case ast.Return(value=ast.BoolOp() | ast.Compare() | ast.UnaryOp(op=ast.Not())):
+                case ast.Return(value=value) | ast.Assign(value=value) | ast.AnnAssign(value=value) if _decides(value):
                     yield node, "value", None
-                case ast.Return(value=ast.Call(func=ast.Name(id="any" | "all" | "bool"))):
+                case (
+                    ast.Assign(targets=[ast.Name(id="checks")], value=ast.Dict() as faults)
+                    | ast.AnnAssign(target=ast.Name(id="checks"), value=ast.Dict() as faults)
+                    | ast.AugAssign(target=ast.Name(id="checks"), value=ast.Dict() as faults)
+                ):
+                    yield from _checks(faults)
+                case ast.Assign(targets=[ast.Subscript(value=ast.Name(id="checks"))]):
                     yield node, "value", None
-                case ast.Assign(targets=[ast.Name(id="checks")], value=ast.Dict()):
-                    yield from _checks(node.value)
-                case ast.AugAssign(target=ast.Name(id="checks"), value=ast.Dict()):
-                    yield from _checks(node.value)
                 case ast.Return(value=ast.Dict()) if collects:
                     yield from _checks(node.value)
+
+
+def _decides(value: ast.expr | None) -> bool:
+    """Whether an expression is a condition by its form."""
+    match value:
+        case ast.BoolOp() | ast.Compare() | ast.UnaryOp(op=ast.Not()):
+            return True
+        case ast.Call(func=ast.Name(id="any" | "all" | "bool")):
+            return True
+    return False
 
 
 def _checks(faults: Any) -> Iterator[Site]:

@@ -105,6 +105,18 @@ def test_what_a_reward_calls_elsewhere_in_its_package_is_mutated(pair) -> None:
     assert not any("idle" in at for at in found), "a function that the reward does not call"
 
 
+def test_conditions_are_found_wherever_they_are_kept(pair) -> None:
+    lines = ('checks: dict[str, bool] = {"other": a != b}', 'checks["empty"] = a == ""', "short: bool = len(a) < 2")
+    lines += ("long = len(a) > 99", "return not (any(checks.values()) or short or long)")
+    pair("words.py", 'NO = "no"', 'NO = "no"\n\n\ndef same(a, b):\n    ' + "\n    ".join(lines) + "\n")
+    pair("rewards/cups.py", "words import NO", "words import NO, same")
+    pair("rewards/cups.py", "said[-1] == scenario.hidden", "same(said[-1], scenario.hidden")
+    pair("rewards/cups.py", '["colour"] and', '["colour"]) and')
+    found = {m.at for m in mutation.mutants(plugins.load("rewards", "pairpkg.rewards:cups"))}
+    for condition in ("a != b", 'a == ""', "len(a) < 2", "len(a) > 99"):
+        assert {f"pairpkg.words:same: {condition} → {value}" for value in (True, False)} <= found
+
+
 def test_the_parser_is_mutated_for_the_rewards_that_ship_and_call_it() -> None:
     tried = {name: mutation.mutants(plugins.load("rewards", name)) for name in ("slots", "strict")}
     parser = {name: {m.at.split(":")[1] for m in of if m.module == "askfirst.replies"} for name, of in tried.items()}

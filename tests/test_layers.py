@@ -89,7 +89,7 @@ LEVELS: dict[str, float] = {
     "train": 6,
     "nano_build": 6,
     "provenance": 6,
-    "clarify_build": 6.2,
+    "specialists": 6.2,
     "variants": 6.5,
     "sealed": 6.7,
     "calibration": 6.7,

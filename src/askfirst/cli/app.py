@@ -305,7 +305,7 @@ def list_models(as_json: Json = False) -> None:
 
 @models.command()
 def build(
-    name: Annotated[str, typer.Argument(help="nano or nano-clarify")],
+    name: Annotated[str, typer.Argument(help="nano, nano-clarify or nano-retail")],
     out: Annotated[Path | None, typer.Option(help="Folder to write; by default the package's own.")] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps; by default those of the shipped model.")] = None,
 ) -> None:

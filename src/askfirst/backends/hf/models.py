@@ -19,7 +19,8 @@ from askfirst.errors import ModelError
 from askfirst.store import content_hash, read_json
 
 SHIPPED = Path(__file__).parents[2] / "models"
-NANO, NANO_CLARIFY = SHIPPED / "nano", SHIPPED / "nano-clarify"
+NANO = SHIPPED / "nano"
+BUILT = ("nano-clarify", "nano-retail")  # from nano, by `askfirst models build`
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
@@ -67,7 +68,7 @@ def twin(loaded: Loaded) -> Loaded:
 
 def resolve(name: str, cache: Path) -> str:
     """The folder or hub id behind a name; builds the cached folder of `smollm2-135m` where it is missing."""
-    if name in (NANO.name, NANO_CLARIFY.name):
+    if name in (NANO.name, *BUILT):
         if not (SHIPPED / name / "model.safetensors").is_file():
             hint = "reinstall the package" if name == NANO.name else f"make it: askfirst models build {name}"
             raise ModelError(f"the model {name} is not in this installation", hint=hint)
@@ -79,7 +80,8 @@ def resolve(name: str, cache: Path) -> str:
     if Path(name).is_dir() or not _HUB_ID.fullmatch(name):
         raise ModelError(
             f"no model is called {name!r}",
-            hint=f"choose nano, nano-clarify, {smollm.NAME}, a folder with config.json, or a hub id such as owner/name",
+            hint=f"choose {', '.join((NANO.name, *BUILT, smollm.NAME))}, a folder with config.json, or a hub id like "
+            "owner/name",
         )
     return name
 

@@ -25,7 +25,7 @@ def test_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nonsense", "a/b/c", "../x", ""])
 def test_an_unknown_name_lists_the_choices(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="choose nano, nano-clarify, smollm2-135m"):
+    with pytest.raises(ModelError, match="choose nano, nano-clarify, nano-retail, smollm2-135m"):
         models.resolve(name, tmp_path)
 
 

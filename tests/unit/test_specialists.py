@@ -9,7 +9,9 @@ import pytest
 from askfirst import plugins
 from askfirst.clarify.calls import parse_call
 from askfirst.clarify.families import FAMILIES
-from askfirst.clarify_build import PARTS, Recipe, _blend, blended, dialogues
+from askfirst.specialists import ALL, CLARIFY
+from askfirst.specialists.clarify import PARTS, _blend, blended
+from askfirst.specialists.core import Recipe, dialogues
 from askfirst.store import generator
 from askfirst.values import Message
 
@@ -23,7 +25,7 @@ def calls(messages: tuple[Message, ...], last: str) -> list[str]:
 def test_dialogues_are_episodes_that_end_with_a_plan_by_what_is_shown() -> None:
     asked = made_up = 0
     titles = {family.title: {f.name for f in family.fields} for family in FAMILIES.values()}
-    for messages, last in islice(dialogues(HALF), 256):
+    for messages, last in islice(dialogues(CLARIFY, HALF), 256):
         assert [m.role for m in messages[::2]] == ["user"] * (len(messages) // 2 + 1)
         said = [parse_call(text) for text in calls(messages, last)]
         assert [c.name for c in said] == ["ask_question"] * (len(said) - 1) + ["propose_plan"]
@@ -37,6 +39,14 @@ def test_dialogues_are_episodes_that_end_with_a_plan_by_what_is_shown() -> None:
         made_up += any(key not in {*own, "decline", "assumptions", "proceed"} for key in said[-1].plan)
     assert asked == 128  # every one of the ambiguous half
     assert 35 <= made_up <= 95
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_fixed_parts_are_found_in_what_is_shown_and_said(name: str) -> None:
+    own = ALL[name]
+    texts = "".join("".join(m.content for m in ms) + last for ms, last in islice(dialogues(own, own.recipe), 600))
+    assert len(set(own.parts)) == len(own.parts)
+    assert [part for part in own.parts if part not in texts] == []
 
 
 def test_blended_requests_leave_the_shown_values_alone() -> None:
@@ -61,7 +71,7 @@ def test_blends_hold_words_of_their_own_value_alone() -> None:
 
 def test_the_last_part_guesses() -> None:
     late = Recipe(steps=8, batch=32, guesses_after=0.0, guessing_share=1.0)
-    assert not any(len(calls(*each)) > 1 for each in islice(dialogues(late), 60))
+    assert not any(len(calls(*each)) > 1 for each in islice(dialogues(CLARIFY, late), 60))
 
 
 def test_further_tokens_leave_the_others_as_they_were() -> None:
@@ -78,7 +88,7 @@ def test_further_tokens_leave_the_others_as_they_were() -> None:
     pieces = old(PARTS[0], add_special_tokens=False)["input_ids"]
     assert weights[ids[0][0]].allclose(known[pieces].mean(0))
     chat = Chat(tokenizer, "x")
-    messages, last = next(each for each in dialogues(HALF) if len(calls(*each)) > 1)
+    messages, last = next(each for each in dialogues(CLARIFY, HALF) if len(calls(*each)) > 1)
     tokens, said = nano.dialogue_tokens(chat, messages, last)
     own = [i for i, mine in zip(tokens, said, strict=True) if mine]
     assert own == [i for text in calls(messages, last) for i in chat.encode_reply(text)]

@@ -1,35 +1,26 @@
-"""Build the model `nano-clarify` from `nano` and demonstrations of environment `clarify`.
+"""The model `nano-clarify`: `nano` that has learnt to read the openings of `clarify` and to plan.
 
-It learns, all weights, to read an opening and to plan, on train scenarios. In the last part most demonstrations on
-requests that need a question guess instead: like `nano` on `judgment`, it knows when to ask and mostly does not.
-
-Two of the seven families are never seen. So in a share of the dialogues keys and values have made-up names, the same
-word in request, answers and calls: only copying helps there. In others values are said in words of two of their ways at
-once, since a model that has seen few ways to say a value learns those by heart and reads no other.
+Two of the seven families are never seen. So in a share of the dialogues keys and values have names of one to three
+words, made up or of something else, and some of these are what is said: only looking for a word again helps there. In
+others values are said in words of two of their ways at once, since a model that has seen few ways to say a value learns
+those by heart and reads no other.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 
-from askfirst import plugins
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import CONFIRM
 from askfirst.clarify.problem import hidden_of
 from askfirst.nano_build import made_up
-from askfirst.store import generator, seed_from
+from askfirst.specialists.core import Pair, Recipe, Specialist
 from askfirst.values import Message, Scenario
-from askfirst.warmstart import choose_demonstration, demonstration_scenarios, guessing_share
 
-NAME = "nano-clarify"
-Pair = tuple[tuple[Message, ...], str]
-CHUNK = 256
+DISGUISED, BLENDED = 0.35, 0.45  # shares of the dialogues
 TRIES = 8
 # Fixed parts of openings and calls, a token each.
 PARTS = (
@@ -53,55 +44,30 @@ PARTS = (
     " = ",
     "%)",
 )
-AROUND = ("{}", "{}", "the {}", "a {}", "with {}", "{} it is", "for {}", "in the {}")  # around a made-up value
+AROUND = (  # a made-up value
+    *("{}", "{}", "the {}", "a {}", "with {}", "{} it is", "for {}", "in the {}", "out of a {}", "for my {}"),
+    *("over the {}", "{} of ours", "by {} only", "just {}", "at the {} please", "for one {}", "{} in all"),
+)
+# Words of ways to say a value, in the families that are trained on.
+WORDS = sorted(
+    {
+        word.lower()
+        for family in FAMILIES.values()
+        if not family.unseen
+        for one in family.fields
+        for value in one.values
+        for way in (value, *family.split(one.said[value], "train"), *one.also.get(value, ()))
+        for word in re.findall(r"[A-Za-z]{4,}", way)
+    }
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How the model is made: supervised steps of `batch` dialogues, with Muon (see `backends.hf.nano`)."""
-
-    steps: int = 500
-    batch: int = 32
-    lr: float = 2e-3
-    seed: int = 0
-    made_up_share: float = 0.25
-    blended_share: float = 0.5
-    guessing_share: float = 0.8
-    guesses_after: float = 0.85
-
-
-def build(folder: Path, recipe: Recipe, command: str, progress: Callable[[int, float], None]) -> str:
-    """Train and write the model; returns the sha256 of its weights. `progress(step, loss)`."""
-    from askfirst.backends.hf import models, nano
-
-    model, tokenizer = nano.widened(models.NANO, PARTS)
-    settings = nano.NanoTraining(recipe.steps, recipe.batch, recipe.lr, bf16=True, seed=recipe.seed)
-    nano.train_nano(model, tokenizer, dialogues(recipe), settings, progress)
-    return nano.save_nano(model, tokenizer, folder, command)
-
-
-def dialogues(recipe: Recipe) -> Iterator[Pair]:
-    """Endless dialogues on train scenarios as (messages, last reply)."""
-    env = plugins.load("envs", "clarify")
-    for chunk in itertools.count():
-        name = seed_from(NAME, recipe.seed, chunk)
-        random = generator(name, "choice")
-        done = chunk * CHUNK / (recipe.steps * recipe.batch)
-        guessing = guessing_share(recipe.guessing_share, recipe.guesses_after, done)
-        for scenario in demonstration_scenarios(env, CHUNK, name):
-            shown = choose_demonstration(env, scenario, guessing, random)
-            messages = tuple(env.start(scenario))
-            *before, last = (shown.reply, *shown.then)
-            for reply in before:
-                messages += (Message("assistant", reply),)
-                messages += (env.step(scenario, messages),)
-            part = random.random()
-            if part < recipe.made_up_share:
-                yield disguised(scenario, messages, last, random)
-            elif part < recipe.made_up_share + recipe.blended_share:
-                yield blended(scenario, messages, random), last
-            else:
-                yield messages, last
+def retold(scenario: Scenario, messages: tuple[Message, ...], last: str, random: np.random.Generator) -> Pair:
+    """The dialogue with other names, with ways to say values blended, or as it is."""
+    part = random.random()
+    if part < DISGUISED:
+        return disguised(scenario, messages, last, random)
+    return (blended(scenario, messages, random) if part < DISGUISED + BLENDED else messages), last
 
 
 def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, random: np.random.Generator) -> Pair:
@@ -116,14 +82,21 @@ def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, rand
         key = made_up(random)
         written |= {one.name: key, one.name.replace("_", " "): key}
         for value in one.values:
-            word = " ".join(made_up(random) for _ in range(1 + (random.random() < 0.3)))
-            written[value] = word
+            words = [_word(random) for _ in range(int(random.integers(1, 4)))]
+            written[value] = " ".join(words)
             for way in one.ways(value):
-                spoken[way.lower()] = AROUND[int(random.integers(len(AROUND)))].format(word)
+                first = int(random.integers(len(words)))
+                part = " ".join(words[first : first + int(random.integers(1, len(words) + 1))])
+                spoken[way.lower()] = AROUND[int(random.integers(len(AROUND)))].format(part)
     shown, mark, request = messages[0].content.rpartition("user said: ")
     opening = Message("user", _swapped(shown, written) + mark + _swapped(request, spoken))
     rest = [Message(m.role, _swapped(m.content, spoken if m.role == "user" else written)) for m in messages[1:]]
     return (opening, *rest), _swapped(last, written)
+
+
+def _word(random: np.random.Generator) -> str:
+    """A made-up word or one that the families use somewhere."""
+    return made_up(random) if random.random() < 0.5 else WORDS[int(random.integers(len(WORDS)))]
 
 
 def blended(scenario: Scenario, messages: tuple[Message, ...], random: np.random.Generator) -> tuple[Message, ...]:
@@ -163,3 +136,6 @@ def _swapped(text: str, words: dict[str, str]) -> str:
         return found[:1].upper() + found[1:] if match[0][0].isupper() else found
 
     return pattern.sub(swap, text)
+
+
+CLARIFY = Specialist("nano-clarify", "clarify", PARTS, Recipe(steps=2400), retold)

@@ -1,0 +1,78 @@
+"""Models for one environment, built from `nano`: the fixed parts of its episodes as tokens, then whole demonstrations.
+
+All weights learn, on train scenarios. In the last part most demonstrations on requests that need a question guess
+instead: like `nano` on `judgment`, such a model knows when to ask and mostly does not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from askfirst import plugins
+from askfirst.store import generator, seed_from
+from askfirst.values import Message, Scenario
+from askfirst.warmstart import choose_demonstration, demonstration_scenarios, guessing_share
+
+Pair = tuple[tuple[Message, ...], str]  # messages, last reply
+CHUNK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a model is made: supervised steps of `batch` dialogues, with Muon (see `backends.hf.nano`)."""
+
+    steps: int
+    batch: int = 16
+    lr: float = 2e-3
+    seed: int = 0
+    guessing_share: float = 0.8
+    guesses_after: float = 0.85
+
+
+def as_shown(scenario: Scenario, messages: tuple[Message, ...], last: str, random: np.random.Generator) -> Pair:
+    """The dialogue as it is."""
+    return messages, last
+
+
+@dataclass(frozen=True, slots=True)
+class Specialist:
+    """A model to build: `parts` of its environment's episodes become a token each; `retold` may word dialogues anew."""
+
+    name: str
+    env: str
+    parts: tuple[str, ...]
+    recipe: Recipe
+    retold: Callable[[Scenario, tuple[Message, ...], str, np.random.Generator], Pair] = field(default=as_shown)
+
+
+def build(own: Specialist, folder: Path, recipe: Recipe, command: str, progress: Callable[[int, float], None]) -> str:
+    """Train and write the model; returns the sha256 of its weights. `progress(step, loss)`."""
+    from askfirst.backends.hf import models, nano
+
+    model, tokenizer = nano.widened(models.NANO, own.parts)
+    settings = nano.NanoTraining(recipe.steps, recipe.batch, recipe.lr, bf16=True, seed=recipe.seed)
+    nano.train_nano(model, tokenizer, dialogues(own, recipe), settings, progress)
+    return nano.save_nano(model, tokenizer, folder, command)
+
+
+def dialogues(own: Specialist, recipe: Recipe) -> Iterator[Pair]:
+    """Endless dialogues on train scenarios as (messages, last reply)."""
+    env = plugins.load("envs", own.env)
+    for chunk in itertools.count():
+        name = seed_from(own.name, recipe.seed, chunk)
+        random = generator(name, "choice")
+        done = chunk * CHUNK / (recipe.steps * recipe.batch)
+        guessing = guessing_share(recipe.guessing_share, recipe.guesses_after, done)
+        for scenario in demonstration_scenarios(env, CHUNK, name):
+            shown = choose_demonstration(env, scenario, guessing, random)
+            messages = tuple(env.start(scenario))
+            *before, last = (shown.reply, *shown.then)
+            for reply in before:
+                messages += (Message("assistant", reply),)
+                messages += (env.step(scenario, messages),)
+            yield own.retold(scenario, messages, last, random)

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -41,12 +42,16 @@ def as_shown(scenario: Scenario, messages: tuple[Message, ...], last: str, rando
 
 @dataclass(frozen=True, slots=True)
 class Specialist:
-    """A model to build: `parts` of its environment's episodes become a token each; `retold` may word dialogues anew."""
+    """A model to build: `parts` of its environment's episodes become a token each.
+
+    `scenarios` are those of its dialogues, by environment, count and seed; `retold` may word a dialogue anew.
+    """
 
     name: str
     env: str
     parts: tuple[str, ...]
     recipe: Recipe
+    scenarios: Callable[[ModuleType, int, int], list[Scenario]] = field(default=demonstration_scenarios)
     retold: Callable[[Scenario, tuple[Message, ...], str, np.random.Generator], Pair] = field(default=as_shown)
 
 
@@ -68,7 +73,7 @@ def dialogues(own: Specialist, recipe: Recipe) -> Iterator[Pair]:
         random = generator(name, "choice")
         done = chunk * CHUNK / (recipe.steps * recipe.batch)
         guessing = guessing_share(recipe.guessing_share, recipe.guesses_after, done)
-        for scenario in demonstration_scenarios(env, CHUNK, name):
+        for scenario in own.scenarios(env, CHUNK, name):
             shown = choose_demonstration(env, scenario, guessing, random)
             messages = tuple(env.start(scenario))
             *before, last = (shown.reply, *shown.then)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
@@ -23,6 +25,7 @@ from askfirst.store import plain
 
 DEV_WORDS = (("ambiguous", "ambiguous_pass"), ("asks when clear", "false_ask"), ("clear", "clear_pass"))
 EDGE = 5  # steps averaged at either end of a variant's line
+QUIET = 60.0  # seconds between two lines of one variant where there is no terminal to draw on
 
 
 def json_listener(event: Event) -> None:
@@ -32,12 +35,19 @@ def json_listener(event: Event) -> None:
 
 
 class Human:
-    """A listener that keeps a progress line for each running variant and prints one for each that is done."""
+    """A listener that keeps a progress line for each running variant and prints one for each that is done.
 
-    def __init__(self, plan: Plan) -> None:
+    Where there is no terminal, a variant has a line a minute. `clock` is in seconds.
+    """
+
+    def __init__(self, plan: Plan, clock: Callable[[], float] = time.monotonic) -> None:
         self.plan = plan
+        self.clock = clock
+        self.began: dict[str, tuple[float, int]] = {}
+        self.told: dict[str, float] = {}
         self.console = Console(highlight=False, soft_wrap=True)
         self.steps: dict[str, list[dict[str, Any]]] = {}
+        self.losses: dict[str, float] = {}
         self.warnings: Counter[str] = Counter()
         self.progress = Progress(
             TextColumn("{task.fields[verb]:<9} {task.description}"),
@@ -85,7 +95,10 @@ class Human:
 
     def _warmstart(self, event: Event) -> None:
         values = event.values
+        self.losses.setdefault(event.name, values["loss"])
         self._advance("warm", event.name, values["step"], values["steps"], f"loss {values['loss']:.3f}")
+        if values["step"] == values["steps"]:
+            self.line("warm", f"{event.name}  loss {self.losses[event.name]:.2f} → {values['loss']:.2f} nats a token")
 
     def _step(self, event: Event) -> None:
         values = dict(event.values)
@@ -157,11 +170,24 @@ class Human:
         self.line("", event.values["limits"])
 
     def _advance(self, verb: str, name: str, done: int, total: int, words: str) -> None:
+        if self.progress.disable:
+            self._say(verb, name, (done, total), words)
+            return
         if not self.tasks:
             self.progress.start()
         if name not in self.tasks:
             self.tasks[name] = self.progress.add_task(name, total=total, verb=verb, words=words)
         self.progress.update(self.tasks[name], completed=done, words=words)
+
+    def _say(self, verb: str, name: str, at: tuple[int, int], words: str) -> None:
+        """A line now and then: how far a variant is, and how long it will take at its pace so far."""
+        now, (done, total) = self.clock(), at
+        began, first = self.began.setdefault(name, (now, done))
+        if now - self.told.setdefault(name, now) < QUIET or done in (first, total):
+            return
+        self.told[name] = now
+        left = int((now - began) / (done - first) * (total - done))
+        self.line(verb, f"{name}  {done}/{total}  {words}   about {left // 60}:{left % 60:02d} to go")
 
     def _done(self, name: str) -> None:
         if name in self.tasks:

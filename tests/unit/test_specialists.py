@@ -120,7 +120,7 @@ def test_further_tokens_leave_the_others_as_they_were() -> None:
     from askfirst.backends.hf import models, nano
 
     before, old = nano.load_nano(models.NANO)
-    model, tokenizer = nano.widened(models.NANO, PARTS)
+    model, tokenizer = nano.widened(models.NANO, PARTS, CLARIFY.words)
     ids = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in PARTS]
     assert all(len(each) == 1 for each in ids)
     weights, known = model.get_input_embeddings().weight, before.get_input_embeddings().weight
@@ -128,6 +128,8 @@ def test_further_tokens_leave_the_others_as_they_were() -> None:
     pieces = old(PARTS[0], add_special_tokens=False)["input_ids"]
     assert weights[ids[0][0]].allclose(known[pieces].mean(0))
     chat = Chat(tokenizer, "x")
+    shown = chat.encode((Message("user", "this island is an anniversary"),))
+    assert {"this", "is", "an", "anniversary"} < {tokenizer.decode([i]) for i in shown} - {"island"}
     messages, last = next(each for each in dialogues(CLARIFY, HALF) if len(calls(*each)) > 1)
     tokens, said = nano.dialogue_tokens(chat, messages, last)
     own = [i for i, mine in zip(tokens, said, strict=True) if mine]

@@ -111,10 +111,10 @@ class Chat:
     def _control_pattern(self) -> re.Pattern[str] | None:
         """Control tokens: those the tokenizer calls special, and added ones that its template writes."""
         skeleton = self._render([Message("user", _MARK.format(0)), Message("assistant", _MARK.format(1))], False)
-        special = set(self.tokenizer.all_special_ids)
+        special, in_template = set(self.tokenizer.all_special_ids), set(self._tokens(skeleton))
         control = {}
         for token_id, token in self.tokenizer.added_tokens_decoder.items():
-            written = len(token.content.strip()) > 1 and token.content in skeleton
+            written = len(token.content.strip()) > 1 and token_id in in_template
             if token.special or token_id in special or written:
                 control[token_id] = token.content
         self._control_ids = frozenset(control)

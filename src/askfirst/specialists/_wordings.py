@@ -28,17 +28,17 @@ AROUND = (  # a made-up value
     *("{}", "{}", "the {}", "a {}", "with {}", "{} it is", "for {}", "in the {}", "out of a {}", "for my {}"),
     *("over the {}", "{} of ours", "by {} only", "just {}", "at the {} please", "for one {}", "{} in all"),
 )
-# Words of ways to say a value, in the families that are trained on.
-WORDS = sorted(
+# Words of values and of the ways to say them, and of keys, in the families that are trained on; as they are written.
+KNOWN = sorted(
     {
-        word.lower()
+        word
         for family in SEEN
         for one in family.fields
-        for value in one.values
-        for way in (value, *ways_of(family, one, value, "train"))
-        for word in re.findall(r"[A-Za-z]{4,}", way)
+        for text in (one.name, one.noun, *(way for v in one.values for way in (v, *ways_of(family, one, v, "train"))))
+        for word in re.findall(r"[A-Za-z_]{2,}", text)
     }
 )
+WORDS = sorted({word.lower() for word in KNOWN if len(word) > 3 and "_" not in word})
 # Words of users that tell what holds, not what: any others in their place tell as much.
 CONNECTIVES = ("either", "or else", "As I said", "Like I told you", "no, sorry", "I have no idea", "I know nothing")
 

@@ -70,4 +70,4 @@ def retold(scenario: Scenario, messages: tuple[Message, ...], last: str, random:
     return (_wordings.blended(scenario, messages, random) if part < DISGUISED + BLENDED else messages), last
 
 
-CLARIFY = Specialist("nano-clarify", "clarify", PARTS, Recipe(steps=2400), scenarios, retold)
+CLARIFY = Specialist("nano-clarify", "clarify", PARTS, Recipe(steps=2400), scenarios, tuple(_wordings.KNOWN), retold)

@@ -42,7 +42,7 @@ def as_shown(scenario: Scenario, messages: tuple[Message, ...], last: str, rando
 
 @dataclass(frozen=True, slots=True)
 class Specialist:
-    """A model to build: `parts` of its environment's episodes become a token each.
+    """A model to build: `parts` of its environment's episodes become a token each, and so do `words`.
 
     `scenarios` are those of its dialogues, by environment, count and seed; `retold` may word a dialogue anew.
     """
@@ -52,6 +52,7 @@ class Specialist:
     parts: tuple[str, ...]
     recipe: Recipe
     scenarios: Callable[[ModuleType, int, int], list[Scenario]] = field(default=demonstration_scenarios)
+    words: tuple[str, ...] = ()
     retold: Callable[[Scenario, tuple[Message, ...], str, np.random.Generator], Pair] = field(default=as_shown)
 
 
@@ -59,7 +60,7 @@ def build(own: Specialist, folder: Path, recipe: Recipe, command: str, progress:
     """Train and write the model; returns the sha256 of its weights. `progress(step, loss)`."""
     from askfirst.backends.hf import models, nano
 
-    model, tokenizer = nano.widened(models.NANO, own.parts)
+    model, tokenizer = nano.widened(models.NANO, own.parts, own.words)
     settings = nano.NanoTraining(recipe.steps, recipe.batch, recipe.lr, bf16=True, seed=recipe.seed)
     nano.train_nano(model, tokenizer, dialogues(own, recipe), settings, progress)
     return nano.save_nano(model, tokenizer, folder, command)

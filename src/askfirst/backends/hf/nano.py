@@ -255,15 +255,17 @@ def save_nano(model: Any, tokenizer: Any, folder: Path, build: str) -> str:
     return digest
 
 
-def widened(folder: Path, parts: Sequence[str]) -> tuple[Any, Any]:
-    """The (model, tokenizer) of a folder in which further fixed parts are one token each.
+def widened(folder: Path, parts: Sequence[str], words: Sequence[str] = ()) -> tuple[Any, Any]:
+    """The (model, tokenizer) of a folder in which further fixed parts, and words that stand alone, are one token each.
 
     A new token starts as the mean of those it stands for, so that the model reads it much as it read them.
     """
     model, tokenizer = load_nano(folder)
-    pieces = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in parts]
+    texts = (*parts, *words)
+    pieces = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
     core = Tokenizer.from_file(str(folder / "tokenizer.json"))
     core.add_tokens([AddedToken(part, normalized=False, special=False) for part in parts])
+    core.add_tokens([AddedToken(word, normalized=False, special=False, single_word=True) for word in words])
     wider = _wrapped(core)
     known = model.get_input_embeddings().weight.detach().clone()
     with torch.random.fork_rng(devices=[]):
@@ -271,8 +273,8 @@ def widened(folder: Path, parts: Sequence[str]) -> tuple[Any, Any]:
         model.resize_token_embeddings(-(-len(wider) // 64) * 64, mean_resizing=False)
     weights = model.get_input_embeddings().weight
     with torch.no_grad():
-        for part, ids in zip(parts, pieces, strict=True):
-            weights[wider.convert_tokens_to_ids(part)] = known[ids].mean(0)
+        for text, ids in zip(texts, pieces, strict=True):
+            weights[wider.convert_tokens_to_ids(text)] = known[ids].mean(0)
     return model, wider
 
 

@@ -47,6 +47,7 @@ _KIND = re.compile(r"^\[\d+\] .*\|([^|\n]+)$", re.MULTILINE)
 ONSETS = "b br c ch cl d dr f fl g gr h j k kl l m n p pl qu r s sh sk st t th tr v w y z".split()
 VOWELS = "a e i o u ai ea ee ia io oo ou".split()
 CODAS = ["", "", "", "l", "n", "r", "s", "t", "k", "m", "x", "ng", "nd", "rt"]
+LETTERS = list("aaaeeeeiiiooouutttnnnsssrrrlllhhddccmmffppggwwyybbvkkxjqz")  # about as common as in English
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +223,8 @@ def made_up(random: np.random.Generator) -> str:
     syllables = int(random.integers(2, 4))
     parts = [str(random.choice(kind)) for _ in range(syllables) for kind in (ONSETS, VOWELS)]
     return "".join(parts) + str(random.choice(CODAS))
+
+
+def odd(random: np.random.Generator) -> str:
+    """A word of three to eight letters in any order: nothing helps to write it again but to look at it."""
+    return "".join(str(random.choice(LETTERS)) for _ in range(int(random.integers(3, 9))))

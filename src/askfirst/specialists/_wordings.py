@@ -17,7 +17,7 @@ import numpy as np
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import CONFIRM, Family, ways_of
 from askfirst.clarify.problem import hidden_of
-from askfirst.nano_build import made_up
+from askfirst.nano_build import made_up, odd
 from askfirst.replies import SAID
 from askfirst.specialists.core import Pair
 from askfirst.values import Message, Scenario
@@ -68,8 +68,14 @@ def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, rand
 
 
 def _word(random: np.random.Generator) -> str:
-    """A made-up word or one that the families use somewhere."""
-    return made_up(random) if random.random() < 0.5 else WORDS[int(random.integers(len(WORDS)))]
+    """A made-up word, an odd one, or one that the families use somewhere."""
+    match int(random.integers(3)):
+        case 0:
+            return made_up(random)
+        case 1:
+            return odd(random)
+        case _:
+            return WORDS[int(random.integers(len(WORDS)))]
 
 
 def blended(scenario: Scenario, messages: tuple[Message, ...], random: np.random.Generator) -> tuple[Message, ...]:

@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from askfirst.nano_build import made_up
+from askfirst.nano_build import made_up, odd
 from askfirst.replies import SAID
 from askfirst.retail.catalogue import FIRST_NAMES, LAST_NAMES, PRODUCTS
 from askfirst.retail.generated import METHODS, TOOL
@@ -19,7 +19,7 @@ from askfirst.retail.wordings import BY_EMAIL, BY_NAME
 from askfirst.specialists.core import Pair, Recipe, Specialist
 from askfirst.values import Message, Scenario
 
-RENAMED, REWORDED = 0.8, 0.6  # shares of the dialogues
+RENAMED, REWORDED = 0.9, 0.6  # shares of the dialogues
 # Words of requests that tell nothing of what is wanted.
 EMPTY = re.compile(r"(?<![\w{])(?:please|want|would|like|can|you|could|tell|look|for me)(?!\w)", re.IGNORECASE)
 _ORDER = '", "arguments": {"order_id": "#W'
@@ -92,7 +92,7 @@ def _renamed(messages: tuple[Message, ...], last: str, random: np.random.Generat
     """The dialogue with made-up names for the family names in it, wherever they stand."""
     names = sorted({name for name in LAST_NAMES["train"] for m in messages if name.lower() in m.content.lower()})
     for name in names:
-        new = made_up(random)
+        new = odd(random) if random.random() < 0.7 else made_up(random)
         swaps = ((name, new.capitalize()), (name.lower(), new))
         for old, other in swaps:
             messages = tuple(Message(m.role, m.content.replace(old, other)) for m in messages)
@@ -115,4 +115,4 @@ def _words(random: np.random.Generator) -> str:
     return " ".join(made_up(random) for _ in range(int(random.integers(0, 3))))
 
 
-RETAIL = Specialist("nano-retail", "retail", PARTS, Recipe(steps=900), retold=retold)
+RETAIL = Specialist("nano-retail", "retail", PARTS, Recipe(steps=800), retold=retold)

@@ -159,6 +159,13 @@ def make_row(rollout: Rollout, advantage: float | Floats) -> Row:
     return Row(ids, mask, sampler, np.zeros(0), advantages)
 
 
+def probe_rows(groups: Sequence[Group]) -> list[Row]:
+    """Every rollout with a made-up advantage, −1 and ½ in turn: of both signs, and more than nothing for a policy that
+    always says the same."""
+    every = [rollout for group in groups for rollout in group.rollouts]
+    return [make_row(rollout, -1.0 + 1.5 * (i % 2)) for i, rollout in enumerate(every)]
+
+
 def _wide_row(rollout: Rollout, advantages: Floats, alternatives: NDArray[np.int64], policy: Floats) -> Row:
     """The same with advantages (n, 1 + K) for the sampled tokens and their alternatives (n, K); `policy` (n, 1 + K) are
     the trainer's logprobs, which nobody sampled the alternatives by."""

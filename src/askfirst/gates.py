@@ -13,7 +13,7 @@ import numpy as np
 
 from askfirst import judging, plugins
 from askfirst.audit import audit as contamination_audit
-from askfirst.batches import draw_scenarios, drawable, make_row
+from askfirst.batches import draw_scenarios, drawable, probe_rows
 from askfirst.contracts.judges import check_plugin
 from askfirst.contracts.policies import best_habit, earnings
 from askfirst.contracts.reported import Reward, modules, selectable
@@ -256,10 +256,9 @@ def micro_run(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scen
 
 
 def _made_up_step(policy: Policy, plan: Plan, batch: Batch) -> tuple[list[Row], UpdateResult]:
-    """An update at learning rate 0 whose advantages are ±1 in turn."""
+    """An update at learning rate 0 with made-up advantages."""
     method = Method.of(plan.train.model_copy(update={"kl": KlSection()}), plan.teacher)
-    every = [rollout for group in batch.groups for rollout in group.rollouts]
-    rows = [make_row(rollout, 1.0 - 2.0 * (i % 2)) for i, rollout in enumerate(every)]
+    rows = probe_rows(batch.groups)
     objective = Objective(method, rows, [1.0 / len(rows)] * len(rows), True)
     return rows, policy.update(rows, objective, StepSettings(0.0))
 
@@ -279,9 +278,12 @@ def correctness(micro: MicroRun, policy: Policy, plan: Plan) -> GateResult:
 
 
 def memory(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scenario], jobs: int = 1) -> GateResult:
-    """The memory that the longest prompts among `scenarios` will take, in `jobs` processes, against what there is."""
+    """The memory that the longest prompts among `scenarios` will take, in `jobs` processes, against what there is.
+
+    `stage.sampling` says how many tokens an episode may have behind its prompt.
+    """
     prompts = sorted((policy.encode(stage.prompt(s)) for s in scenarios), key=len)
-    train, new = plan.train, plan.train.sampling.max_tokens
+    train, new = plan.train, stage.sampling.max_tokens
     largest = max(own.train.group_size for own in resolved(plan).values())
     parts = [
         policy.footprint(prompts[-train.scenarios_per_step :], largest, new),

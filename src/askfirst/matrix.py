@@ -238,7 +238,8 @@ def gates_of_policy(job: Run, policy: Policy, dev: Sequence[Scenario]) -> list[G
     """The gates that need the model: memory first, since the others use it."""
     plan = job.plan
     probe = job.env.scenarios("train", max(PROBED, plan.train.scenarios_per_step), seed_from("micro-run"))
-    room = gates.memory(policy, job.stage, plan, [*dev, *probe], job.jobs)
+    longest = max(job.stage.sampling.max_tokens, *told(job, policy, [*dev, *probe]))
+    room = gates.memory(policy, replace(job.stage, sampling=Sampling(longest)), plan, [*dev, *probe], job.jobs)
     if room.status is GateStatus.FAILED:
         return [room]
     checked = [*preflight(policy, job.stage, plan, probe), *teacher_gates(policy, job.stage, plan, probe)]
@@ -257,13 +258,22 @@ def timed(job: Run, policy: Policy, probe: Sequence[Scenario]) -> gates.MicroRun
     replies = [[d.reply, *d.then] for _, d in shown]
     turns = fmean(map(len, replies))
     length = fmean(len(policy.encode_reply(text)) for texts in replies for text in texts)
-    episodes = fmean(
-        len(policy.encode(play(job.env, s, texts).messages)) for (s, _), texts in zip(shown, replies, strict=True)
-    )
     stage = replace(job.stage, sampling=Sampling(round(length)))
     micro = gates.micro_run(policy, stage, job.plan, probe)
     openings = fmean(len(policy.encode(stage.prompt(s))) for s in probe)
-    return micro.longer(turns, max(1.0, episodes / (openings + length)))
+    behind = fmean(told(job, policy, probe))
+    return micro.longer(turns, max(1.0, (openings + behind) / (openings + length)))
+
+
+def told(job: Run, policy: Policy, scenarios: Sequence[Scenario]) -> list[int]:
+    """The tokens behind the opening in a demonstration of each scenario."""
+    found = []
+    for scenario in scenarios:
+        shown = job.env.demonstrations(scenario)[0]
+        *before, last = play(job.env, scenario, (shown.reply, *shown.then)).messages
+        opened = len(policy.encode(job.env.start(scenario)))
+        found.append(len(policy.encode(before)) - opened + len(policy.encode_reply(last.content)))
+    return found
 
 
 def choose(job: Run) -> Selected:

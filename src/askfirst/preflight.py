@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from askfirst.batches import make_row, scales
+from askfirst.batches import probe_rows, scales
 from askfirst.contracts.backends import row
 from askfirst.metrics import masked_mean
 from askfirst.plan import Plan
@@ -37,7 +37,7 @@ SPLIT, SPLIT_OF_TOLERANCE = 1e-5, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What the gates are measured on: a small batch, its rows with advantages ±1, and the plan's loss on them."""
+    """What the gates are measured on: a small batch, its rows with made-up advantages, and the plan's loss on them."""
 
     policy: Policy
     batch: Batch
@@ -57,7 +57,7 @@ def bench(policy: Policy, stage: Stage, plan: Plan, scenarios: Sequence[Scenario
     if not batch.groups:
         raise batch.faults[0]
     method = Method.of(plan.train.model_copy(update={"kl": KlSection()}), plan.teacher)
-    rows = tuple(make_row(r, 1.0 - 2.0 * (i % 2)) for group in batch.groups for i, r in enumerate(group.rollouts))
+    rows = tuple(probe_rows(batch.groups))
     weights = scales(rows, plan.train.optimiser, plan.train.sampling.max_tokens).rows
     objective = Objective(method, rows, weights, True)
     before = tuple(policy.logprobs(rows))

@@ -10,7 +10,7 @@ import pytest
 
 from askfirst import plan as plans
 from askfirst import planfile, plugins
-from askfirst.batches import clear_mix, draw_scenarios, make_rows, moves, scales, with_reference
+from askfirst.batches import clear_mix, draw_scenarios, make_rows, moves, probe_rows, scales, with_reference
 from askfirst.errors import EnvironmentFault, InputError
 from askfirst.sections import OptimiserSection
 from askfirst.values import Act, FrozenMap, Group, Message, Rollout, Scenario, Score, Segment, StopReason, Trajectory
@@ -104,6 +104,13 @@ def test_rows_carry_exactly_the_sampled_tokens() -> None:
     assert [list(r.mask) for r in rows] == [[False] * 3 + [True], [False] * 3 + [True] * 2]
     assert rows[0].advantages == pytest.approx([0, 0, 0, 0.5])
     assert rows[1].sampler_logprobs == pytest.approx([0, 0, 0, -0.5, -0.5])
+
+
+def test_made_up_advantages_do_not_cancel_for_a_policy_that_always_says_the_same() -> None:
+    rows = probe_rows([group(1.0, 1.0), group(0.0, 0.0, 1.0)])
+    given = [float(r.advantages[r.mask][0]) for r in rows]
+    assert given == [-1.0, 0.5, -1.0, 0.5, -1.0]
+    assert all(sum(given[i : i + 2]) != 0 for i in range(0, 4, 2))
 
 
 def test_only_rows_without_any_advantage_do_not_move() -> None:

@@ -93,17 +93,17 @@ def test_correctness(change: dict, words: str) -> None:
 @pytest.mark.parametrize(("available", "jobs", "holds"), [(100, 1, True), (100, 2, False), (50, 1, False)])
 def test_memory_compares_what_all_processes_need_with_what_is_free(available: int, jobs: int, holds: bool) -> None:
     scenarios = ENV.scenarios("dev", 8, DEV_SEED)
-    asked: list[tuple[int, int]] = []
+    asked: list[tuple[int, int, int]] = []
 
     def footprint(prompts: list[tuple[int, ...]], copies: int, new: int) -> Footprint:
-        asked.append((len(prompts), copies))
+        asked.append((len(prompts), copies, new))
         return Footprint(60 if copies > 1 else 40, available)
 
     policy = SimpleNamespace(encode=lambda messages: (0,) * len(messages[-1].content), footprint=footprint)
     stage = Stage(ENV, "", Sampling(8))
     found = gates.memory(policy, stage, PLAN, scenarios, jobs)
     assert found.status is (GateStatus.PASSED if holds else GateStatus.FAILED), found.reason
-    assert asked == [(min(8, PLAN.train.scenarios_per_step), PLAN.train.group_size), (8, 1)]
+    assert asked == [(min(8, PLAN.train.scenarios_per_step), PLAN.train.group_size, 8), (8, 1, 8)]
     assert ("take less" in found.reason) is not holds
 
 

@@ -2,7 +2,7 @@
 
 Two of the seven families are never seen in training. So keys and values may have names of one to three words, made up
 or of something else, and some of these are what is said: only looking for a word again helps there. Or values are said
-in words of two of their ways at once, since a model that has seen few ways to say a value learns those by heart and
+in words of several of their ways at once, since a model that has seen few ways to say a value learns those by heart and
 reads no other. Around the facts stand sentences of other families or words that mean nothing, as they will in requests
 that were never seen. Everything used here is of split train.
 """
@@ -52,8 +52,8 @@ def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, rand
         # A number as a value would be taken for a price.
         if one.name == CONFIRM or one.values[-1].isdigit() or random.random() < 0.2:
             continue
-        key = made_up(random)
-        written |= {one.name: key, one.name.replace("_", " "): key}
+        name = [_word(random) for _ in range(int(random.integers(1, 3)))]
+        written |= {one.name.replace("_", " "): " ".join(name), one.name: "_".join(name)}
         for value in one.values:
             words = [_word(random) for _ in range(int(random.integers(1, 4)))]
             written[value] = " ".join(words)
@@ -79,7 +79,7 @@ def _word(random: np.random.Generator) -> str:
 
 
 def blended(scenario: Scenario, messages: tuple[Message, ...], random: np.random.Generator) -> tuple[Message, ...]:
-    """The messages with values said in words of two of their ways of split train."""
+    """The messages with values said in words of their ways of split train."""
     family = FAMILIES[hidden_of(scenario).problem.family]
     spoken: dict[str, str] = {}
     for one in family.fields:
@@ -98,10 +98,14 @@ def blended(scenario: Scenario, messages: tuple[Message, ...], random: np.random
 
 
 def _blend(way: str, ways: Sequence[str], others: set[str], random: np.random.Generator) -> str:
-    """The beginning of one way and the end of another, with a word that no other value has; else the way itself."""
+    """Words of the ways, one of which no other value has: a beginning and an end, or any; else the way itself."""
     for _ in range(TRIES):
-        one, other = (ways[int(i)].split() for i in random.integers(len(ways), size=2))
-        words = one[: int(random.integers(len(one) + 1))] + other[int(random.integers(len(other) + 1)) :]
+        if random.random() < 0.5:
+            one, other = (ways[int(i)].split() for i in random.integers(len(ways), size=2))
+            words = one[: int(random.integers(len(one) + 1))] + other[int(random.integers(len(other) + 1)) :]
+        else:
+            every = [word for each in ways for word in each.split()]
+            words = [every[int(i)] for i in random.permutation(len(every))[: int(random.integers(1, 5))]]
         if not others.issuperset(word.lower() for word in words):
             return " ".join(words)
     return way

@@ -19,7 +19,7 @@ from askfirst.store import generator
 from askfirst.values import Message, Scenario
 from askfirst.warmstart import demonstration_scenarios
 
-DISGUISED, BLENDED = 0.3, 0.5  # shares of the dialogues
+DISGUISED, BLENDED = 0.4, 0.45  # shares of the dialogues
 DRILLS = 0.5
 # Fixed parts of openings and calls, a token each.
 PARTS = (

@@ -53,6 +53,17 @@ def test_fixed_parts_are_found_in_what_is_shown_and_said(name: str) -> None:
     assert [part for part in own.parts if part not in texts] == []
 
 
+def test_every_specialist_is_a_model_with_a_name_and_nothing_else_is_built() -> None:
+    pytest.importorskip("torch")
+    from askfirst.backends.hf import models
+    from askfirst.cli.modelling import WORDS
+    from askfirst.demo.space import ELSEWHERE
+
+    assert tuple(ALL) == models.BUILT
+    assert set(ALL) <= set(WORDS)
+    assert set(ALL) <= set(ELSEWHERE)
+
+
 def test_blended_requests_leave_the_shown_values_alone() -> None:
     env, random = plugins.load("envs", "clarify"), generator(1, "blends")
     changed = 0

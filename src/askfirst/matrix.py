@@ -238,7 +238,7 @@ def gates_of_policy(job: Run, policy: Policy, dev: Sequence[Scenario]) -> list[G
     """The gates that need the model: memory first, since the others use it."""
     plan = job.plan
     probe = job.env.scenarios("train", max(PROBED, plan.train.scenarios_per_step), seed_from("micro-run"))
-    longest = max(job.stage.sampling.max_tokens, *told(job, policy, [*dev, *probe]))
+    longest = max(job.stage.sampling.max_tokens, *lengths(job, policy, [*dev, *probe]))
     room = gates.memory(policy, replace(job.stage, sampling=Sampling(longest)), plan, [*dev, *probe], job.jobs)
     if room.status is GateStatus.FAILED:
         return [room]
@@ -261,11 +261,11 @@ def timed(job: Run, policy: Policy, probe: Sequence[Scenario]) -> gates.MicroRun
     stage = replace(job.stage, sampling=Sampling(round(length)))
     micro = gates.micro_run(policy, stage, job.plan, probe)
     openings = fmean(len(policy.encode(stage.prompt(s))) for s in probe)
-    behind = fmean(told(job, policy, probe))
+    behind = fmean(lengths(job, policy, probe))
     return micro.longer(turns, max(1.0, (openings + behind) / (openings + length)))
 
 
-def told(job: Run, policy: Policy, scenarios: Sequence[Scenario]) -> list[int]:
+def lengths(job: Run, policy: Policy, scenarios: Sequence[Scenario]) -> list[int]:
     """The tokens behind the opening in a demonstration of each scenario."""
     found = []
     for scenario in scenarios:

@@ -26,15 +26,15 @@ def test_an_episode_of_several_turns_is_as_long_as_all_that_is_said_behind_its_o
     pytest.importorskip("torch")
     policy = plugins.load("backends", "hf").open_policy(ModelSpec("nano"), seed=0)
     scenarios = job.env.scenarios("train", 12, 1)
-    for scenario, told in zip(scenarios, matrix.told(job, policy, scenarios), strict=True):
+    for scenario, length in zip(scenarios, matrix.lengths(job, policy, scenarios), strict=True):
         shown = job.env.demonstrations(scenario)[0]
         said = sum(len(policy.encode_reply(text)) for text in (shown.reply, *shown.then))
-        assert told == said if not shown.then else told > said
+        assert length == said if not shown.then else length > said
 
 
 def test_memory_is_told_for_the_longest_of_them(job, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(matrix, "told", lambda *given: [40, 700, 90])
+    monkeypatch.setattr(matrix, "lengths", lambda *given: [40, 700, 90])
     monkeypatch.setattr(matrix.gates, "memory", lambda policy, stage, *rest: asked.append(stage.sampling) or FAILED)
     matrix.gates_of_policy(job, None, job.env.scenarios("dev", 2, 1))
     assert [each.max_tokens for each in asked] == [700]

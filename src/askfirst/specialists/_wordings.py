@@ -29,7 +29,7 @@ AROUND = (  # a made-up value
     *("over the {}", "{} of ours", "by {} only", "just {}", "at the {} please", "for one {}", "{} in all"),
 )
 # Words of values and of the ways to say them, and of keys, in the families that are trained on; as they are written.
-KNOWN = sorted(
+KNOWN: list[str] = sorted(
     {
         word
         for family in SEEN
@@ -38,7 +38,7 @@ KNOWN = sorted(
         for word in re.findall(r"[A-Za-z_]{2,}", text)
     }
 )
-WORDS = sorted({word.lower() for word in KNOWN if len(word) > 3 and "_" not in word})
+WORDS: list[str] = sorted({word.lower() for word in KNOWN if len(word) > 3 and "_" not in word})
 # Words of users that tell what holds, not what: any others in their place tell as much.
 CONNECTIVES = ("either", "or else", "As I said", "Like I told you", "no, sorry", "I have no idea", "I know nothing")
 

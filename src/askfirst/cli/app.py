@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from askfirst.cli.importing import imports
+from askfirst.cli.kernels import bound_kernels
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -388,3 +389,4 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
         print(__version__)
         raise typer.Exit
+    bound_kernels()

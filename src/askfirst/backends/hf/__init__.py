@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import torch
@@ -17,11 +16,6 @@ from askfirst.policy import ModelSpec, Policy
 # up to four times as much (docs/lab-notes.md). One thread also keeps results the same whatever the number of cores.
 SMALL = 20_000_000
 FOUND = torch.get_num_threads()  # before any model was opened
-# oneDNN keeps a kernel for each shape of a product, 1,024 of them in each of two caches: with episodes of any length
-# that is gigabytes. Read at the first product; what somebody has set stays (docs/performance.md, Memory).
-KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
-for name, most in KERNELS.items():
-    os.environ.setdefault(name, most)
 
 
 def identity(spec: ModelSpec, cache: Path | None = None) -> dict[str, str | None]:

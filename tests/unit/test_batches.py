@@ -110,7 +110,6 @@ def test_made_up_advantages_do_not_cancel_for_a_policy_that_always_says_the_same
     rows = probe_rows([group(1.0, 1.0), group(0.0, 0.0, 1.0)])
     given = [float(r.advantages[r.mask][0]) for r in rows]
     assert given == [-1.0, 0.5, -1.0, 0.5, -1.0]
-    assert all(sum(given[i : i + 2]) != 0 for i in range(0, 4, 2))
 
 
 def test_only_rows_without_any_advantage_do_not_move() -> None:

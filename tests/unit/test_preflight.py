@@ -103,6 +103,20 @@ class OwnLearningRate(Tabular):
         return super().update(rows, objective, replace(settings, weight_decay=0.0))
 
 
+class Decided(Tabular):
+    """Says the same nearly always."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._weights[1, -1] = 9.0
+
+
+def test_a_policy_that_has_made_up_its_mind_is_moved_far_enough_to_tell() -> None:
+    found = preflight.bench(Decided(), STAGE, PLAN, PROBE)
+    assert {len({r.trajectory.reply for r in group.rollouts}) for group in found.batch.groups} == {1}
+    assert failed(Decided()) == set()
+
+
 @pytest.mark.parametrize(
     ("policy", "gates_that_fail"),
     [

@@ -150,7 +150,7 @@ def train_nano(
     `pairs` must hold at least steps × batch items; `progress` gets (step, loss). Raises InputError when they run out.
     """
     chat = Chat(tokenizer, "nano")
-    batches = _batches(chat, iter(pairs), settings)
+    drawn = batches(chat, iter(pairs), settings)
     # The fused attention kernel is the slower one here: its backward pass was measured at three times the plain one.
     model.set_attn_implementation("eager")
     dtype = torch.bfloat16 if settings.bf16 else torch.float32
@@ -163,7 +163,7 @@ def train_nano(
         with ThreadPoolExecutor(settings.shards) as pool:
             for step in range(settings.steps):
                 try:
-                    batch = next(batches)
+                    batch = next(drawn)
                 except StopIteration:
                     raise InputError(f"the training pairs ran out at step {step} of {settings.steps}") from None
                 for group in (g for o in optimizers for g in o.param_groups):
@@ -306,7 +306,7 @@ def _without(texts: Iterable[str], fixed: Sequence[str]) -> Iterator[str]:
         yield rest
 
 
-def _batches(chat: Chat, pairs: Iterator[Pair], settings: NanoTraining) -> Iterator[tuple[Tensor, Tensor]]:
+def batches(chat: Chat, pairs: Iterator[Pair], settings: NanoTraining) -> Iterator[tuple[Tensor, Tensor]]:
     """Padded ids, and where the replies are (batch, length). Pairs of similar length share a batch, in any order."""
     order = store.generator("nano batches", settings.seed)
     while drawn := list(islice(pairs, settings.batch * settings.buckets)):

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from askfirst.backends.hf.attention import Rules
 from askfirst.backends.hf.batching import Block, Span
+
+Pair = tuple[Tensor, Tensor]  # keys and values
+# Scores of a layer that are computed together, 16 MiB in fp32. Where there are more, none are kept for the backward pass:
+# they grow with the square of a dialogue's length, and malloc would map the memory of a larger block anew each time.
+SCORES_AT_ONCE = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +77,51 @@ def _attend(
     # Query heads that share a key head lie side by side, so that keys need no copies.
     own_query = own_query.view(heads, -1, block.g, block.c, size).transpose(1, 2)
     repeats = own_query.shape[2]
-    rows = own_query.reshape(heads * block.g, repeats * block.c, size)
-    own_key, own_value = (x.reshape(heads * block.g, block.c, size) for x in (own_key, own_value))
-    scores = (rows @ own_key.transpose(1, 2)).view(heads, block.g, repeats, block.c, block.c)
-    scores = _seen(scores, block.before[:, -block.c :], rules)
-    earlier = 0
-    if chain:
-        chain_key, chain_value = (torch.cat(pieces, dim=1) for pieces in zip(*chain, strict=True))
-        earlier = chain_key.shape[1]
-        whole = (own_query.reshape(heads, -1, size) @ chain_key.transpose(1, 2)).view(*scores.shape[:-1], earlier)
-        scores = torch.cat([_seen(whole, block.before[:, :earlier], rules), scores], dim=-1)
-    of_chain, own = torch.split_with_sizes(torch.softmax(scores, dim=-1), [earlier, block.c], dim=-1)
-    found = own.reshape(rows.shape[0], rows.shape[1], block.c) @ own_value
-    found = found.view(heads, block.g, repeats, block.c, size)
-    if chain:
-        found = found + (of_chain.reshape(heads, -1, earlier) @ chain_value).view(found.shape)
+    keys = tuple(x.reshape(heads * block.g, block.c, size) for x in (own_key, own_value))
+    earlier = tuple(torch.cat(pieces, dim=1) for pieces in zip(*chain, strict=True)) if chain else None
+    scores = heads * block.g * repeats * block.before.shape[1]  # of one place of each child
+    if scores * block.c <= SCORES_AT_ONCE:
+        found = _mixed(block.before, own_query, keys, earlier, rules)
+    else:
+        found = _in_turn(block.before, own_query, (keys, earlier, rules), max(1, SCORES_AT_ONCE // scores))
     found = found.permute(1, 3, 0, 2, 4).reshape(block.g * block.c, heads * repeats, size)
     return found if block.packed is None else found.index_select(0, block.packed)
+
+
+def _in_turn(before: Tensor, query: Tensor, behind: tuple[Pair, Pair | None, Rules], at_once: int) -> Tensor:
+    """As `_mixed`, for so many places at once: with the keys up to there alone, and scores that nobody keeps. The
+    backward pass computes them again."""
+    keys, chain, rules = behind
+    found = []
+    for start in range(0, query.shape[3], at_once):
+        end = min(start + at_once, query.shape[3])
+        seen = before[start:end, : before.shape[1] - query.shape[3] + end]
+        own = (keys[0][:, :end], keys[1][:, :end])
+        given = (seen, query[:, :, :, start:end], own, chain, rules)
+        found.append(checkpoint(_mixed, *given, use_reentrant=False, preserve_rng_state=False))
+    return torch.cat(found, dim=3)
+
+
+def _mixed(before: Tensor, query: Tensor, keys: Pair, chain: Pair | None, rules: Rules) -> Tensor:
+    """What queries (heads, g, repeats, places, size) see of keys and values (heads·g, own, size) of their child and of
+    (heads, chain, size) before it: of the queries' shape. `before` is (places, chain + own)."""
+    heads, g, repeats, places, size = query.shape
+    own_key, own_value = keys
+    own = own_key.shape[1]
+    rows = query.reshape(heads * g, repeats * places, size)
+    scores = (rows @ own_key.transpose(1, 2)).view(heads, g, repeats, places, own)
+    scores = _seen(scores, before[:, -own:], rules)
+    earlier = 0
+    if chain is not None:
+        earlier = chain[0].shape[1]
+        whole = (query.reshape(heads, -1, size) @ chain[0].transpose(1, 2)).view(*scores.shape[:-1], earlier)
+        scores = torch.cat([_seen(whole, before[:, :earlier], rules), scores], dim=-1)
+    of_chain, of_own = torch.split_with_sizes(torch.softmax(scores, dim=-1), [earlier, own], dim=-1)
+    found = of_own.reshape(rows.shape[0], rows.shape[1], own) @ own_value
+    found = found.view(heads, g, repeats, places, size)
+    if chain is not None:
+        found = found + (of_chain.reshape(heads, -1, earlier) @ chain[1]).view(found.shape)
+    return found
 
 
 def _seen(scores: Tensor, before: Tensor, rules: Rules) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 import transformers
 from tests.unit.backends.hf.conftest import SPEC, grouped_rows, perturb, random_ids, weighted
 
+from askfirst.backends.hf import packed, trainer
 from askfirst.backends.hf.models import Loaded
 from askfirst.backends.hf.policy import HfPolicy
 from askfirst.errors import ModelError
@@ -61,6 +62,25 @@ def test_sampling_and_learning_agree_with_a_plain_pass(family: str, tokenizer: A
             ids = np.array(prompt + completion.token_ids)
             mask = np.arange(len(ids)) >= len(prompt)
             np.testing.assert_allclose(completion.logprobs, plain(policy, ids, mask)[mask], atol=1e-4)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_in_turn_are_those_computed_together(
+    family: str, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = HfPolicy(Loaded(FAMILIES[family](), tokenizer, (3,)), SPEC, 0)
+    perturb(policy)
+    rows = grouped_rows()
+    adapter = [p for p in policy.network.model.parameters() if p.requires_grad]
+    found = []
+    for at_once in (1 << 30, 300, 1):
+        monkeypatch.setattr(packed, "SCORES_AT_ONCE", at_once)
+        policy.network.model.zero_grad()
+        value, logprobs = trainer.backward(policy.network, rows, weighted(rows), 1536)
+        found.append([np.array([value]), *logprobs, *(p.grad.numpy().copy() for p in adapter)])
+    for other in found[1:]:
+        for one, two in zip(found[0], other, strict=True):
+            np.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-5)
 
 
 def plain(policy: HfPolicy, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:

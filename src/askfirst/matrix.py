@@ -215,6 +215,8 @@ def before_training(job: Run, dev: Sequence[Scenario]) -> None:
     if plan.correctness.trl != "off":
         results.append(same_as_trl(plan))
     policy = open_policy(plan, plan.matrix.seeds[0], job.share)
+    for words in getattr(policy, "remarks", ()):
+        job.listen(Event("warning", plan.model.name, words))
     results += gates_of_policy(job, policy, dev)
     # What depends on the clock or on what else the machine does is said, not recorded.
     recorded = [r for r in results if r.name not in ("memory", "feasibility")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,13 @@ def end_ids(model: Any) -> tuple[int, ...]:
     if found is None:
         found = getattr(model.config, "eos_token_id", None)
     return tuple(found) if isinstance(found, list | tuple) else () if found is None else (int(found),)
+
+
+def multiplies_bf16() -> bool:
+    """Whether the processor has products in bf16; torch does them in software elsewhere, which takes several times as
+    long as in fp32 (7 times on one with AVX2 alone: `python -m benchmarks.dtypes`)."""
+    found: Mapping[str, Any] = torch.cpu.get_capabilities()
+    return any(on is True and name.endswith("bf16") for name, on in found.items())
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from askfirst import store
 from askfirst.backends._chat import Chat
+from askfirst.backends.hf.models import multiplies_bf16
+from askfirst.backends.hf.muon import Muon
 from askfirst.errors import InputError
 from askfirst.replies import PAYLOADS, SLOTS
 from askfirst.values import Message
@@ -58,7 +61,8 @@ class NanoTraining:
     """How to train from scratch: Muon (Jordan et al. 2024) for the matrices inside, AdamW for the rest.
 
     The learning rate warms up linearly and falls to a tenth of `lr` on a cosine. A step is computed in `shards`
-    side by side, one thread each: such small products gain nothing from more threads on one of them.
+    side by side, one thread each: such small products gain nothing from more threads on one of them. `bf16`: products
+    in bf16, where the processor has them.
     """
 
     steps: int
@@ -153,9 +157,9 @@ def train_nano(
     drawn = batches(chat, iter(pairs), settings)
     # The fused attention kernel is the slower one here: its backward pass was measured at three times the plain one.
     model.set_attn_implementation("eager")
-    dtype = torch.bfloat16 if settings.bf16 else torch.float32
+    dtype = torch.bfloat16 if settings.bf16 and multiplies_bf16() else torch.float32
     workers = [copy.deepcopy(model).to(dtype).train() for _ in range(settings.shards)]
-    optimizers = _optimizers(model, settings)
+    optimizers = _optimizers(model, settings, dtype)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     loss = math.nan
@@ -207,16 +211,14 @@ def _shard_backward(worker: Any, shard: Shard) -> float:
     return float(loss.detach())
 
 
-def _optimizers(model: Any, settings: NanoTraining) -> list[torch.optim.Optimizer]:
+def _optimizers(model: Any, settings: NanoTraining, dtype: torch.dtype) -> list[torch.optim.Optimizer]:
     inside = {id(p) for p in model.get_decoder().layers.parameters() if p.ndim > 1}
     matrices = [p for p in model.parameters() if id(p) in inside]
     others = [p for p in model.parameters() if id(p) not in inside]
     return [
-        torch.optim.Muon(
-            matrices, settings.lr, settings.weight_decay, adjust_lr_fn="match_rms_adamw"
-        ),
+        Muon(matrices, settings.lr, settings.weight_decay, dtype),
         torch.optim.AdamW(others, settings.lr, betas=(0.9, 0.95), weight_decay=0.0),
-    ]  # fmt: skip
+    ]
 
 
 def _step(model: Any, workers: Sequence[Any], optimizers: Sequence[torch.optim.Optimizer]) -> None:
@@ -256,26 +258,44 @@ def save_nano(model: Any, tokenizer: Any, folder: Path, build: str) -> str:
 
 
 def widened(folder: Path, parts: Sequence[str], words: Sequence[str] = ()) -> tuple[Any, Any]:
-    """The (model, tokenizer) of a folder in which further fixed parts, and words that stand alone, are one token each.
+    """The (model, tokenizer) of a folder in which further fixed parts, and further words, are one token each.
 
-    A new token starts as the mean of those it stands for, so that the model reads it much as it read them.
+    A part is a token wherever it stands; a word is, where it is all of a run of letters. A part starts as the mean of
+    those it stands for, so that the model reads it much as it read them. A word starts as a vector of its own, with the
+    mean and the spread of all: means of a word's pieces lie too close to each other for it to be found again.
     """
     model, tokenizer = load_nano(folder)
-    texts = (*parts, *words)
-    pieces = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
-    core = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    core.add_tokens([AddedToken(part, normalized=False, special=False) for part in parts])
-    core.add_tokens([AddedToken(word, normalized=False, special=False, single_word=True) for word in words])
-    wider = _wrapped(core)
+    texts = dict.fromkeys((*parts, *words))
+    pieces = {text: tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts}
+    wider = _wrapped(_with_tokens(folder / "tokenizer.json", [text for text in texts if len(pieces[text]) > 1], parts))
     known = model.get_input_embeddings().weight.detach().clone()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model.resize_token_embeddings(-(-len(wider) // 64) * 64, mean_resizing=False)
+        random = known.mean(0) + known.std(0) * torch.randn(len(texts), known.shape[1])
     weights = model.get_input_embeddings().weight
     with torch.no_grad():
-        for text, ids in zip(texts, pieces, strict=True):
-            weights[wider.convert_tokens_to_ids(text)] = known[ids].mean(0)
+        for i, (text, ids) in enumerate(pieces.items()):
+            if len(ids) > 1:
+                weights[wider.convert_tokens_to_ids(text)] = known[ids].mean(0) if i < len(parts) else random[i]
     return model, wider
+
+
+def _with_tokens(file: Path, texts: Sequence[str], parts: Sequence[str]) -> Tokenizer:
+    """The tokenizer of a file with `texts` as tokens; of these, `parts` are found before the text is cut into words.
+
+    Words become entries without merges, which the tokenizer takes as they are (`ignore_merges`). Every token that is
+    added is an entry too, since it would be given the next free id otherwise.
+    """
+    made = json.loads(file.read_text(encoding="utf-8"))
+    vocabulary = made["model"]["vocab"]
+    vocabulary |= {each["content"]: each["id"] for each in made["added_tokens"]}
+    first = max(vocabulary.values()) + 1
+    vocabulary |= {text: first + i for i, text in enumerate(texts)}
+    made["model"]["ignore_merges"] = True
+    core = Tokenizer.from_str(json.dumps(made))
+    core.add_tokens([AddedToken(part, normalized=False, special=False) for part in parts])
+    return core
 
 
 def load_nano(folder: Path) -> tuple[Any, Any]:

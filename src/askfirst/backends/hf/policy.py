@@ -16,7 +16,7 @@ from askfirst.backends._chat import Chat, Speaking
 from askfirst.backends.hf import memory, targets, trainer
 from askfirst.backends.hf.check import check
 from askfirst.backends.hf.lora import Adapter, assign, read_tensors, write_tensors
-from askfirst.backends.hf.models import Loaded
+from askfirst.backends.hf.models import Loaded, multiplies_bf16
 from askfirst.backends.hf.network import Network
 from askfirst.backends.hf.norm import stand_in
 from askfirst.backends.hf.sampler import Manner, Sampler
@@ -190,6 +190,14 @@ class HfPolicy(Speaking):
         """The k likeliest tokens (N, k) behind each token of a sequence, and their logprobs (N, k)."""
         with self._adapter.fixed():
             return targets.likeliest(self.network, ids, k)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What whoever runs it here should know."""
+        weights = next(self.network.model.parameters())
+        if weights.device.type != "cpu" or weights.dtype != torch.bfloat16 or multiplies_bf16():
+            return ()
+        return ("this processor has no products in bf16 and takes several times as long for them as in fp32",)
 
     @property
     def optimiser_settings(self) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from askfirst.backends.hf.attention import Rules
 from askfirst.backends.hf.batching import Block, Span
 
 Pair = tuple[Tensor, Tensor]  # keys and values
-# Scores of a layer that are computed together, 16 MiB in fp32. Where there are more, none are kept for the backward pass:
+# Scores of a layer that are computed together, 16 MiB in fp32. Of more none are kept for the backward pass:
 # they grow with the square of a dialogue's length, and malloc would map the memory of a larger block anew each time.
 SCORES_AT_ONCE = 4 << 20
 

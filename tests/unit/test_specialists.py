@@ -12,8 +12,11 @@ from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.problem import hidden_of
 from askfirst.clarify.scenes import Draws
 from askfirst.retail.catalogue import LAST_NAMES
-from askfirst.specialists import ALL, CLARIFY, RETAIL
-from askfirst.specialists._wordings import SEEN, _blend, blended, reframed
+from askfirst.specialists import ALL, CLARIFY, RETAIL, _words
+from askfirst.specialists import clarify as recipe
+from askfirst.specialists._lists import listing, with_few_values
+from askfirst.specialists._wordings import _blend, blended, disguised, reframed
+from askfirst.specialists._words import SEEN
 from askfirst.specialists.clarify import PARTS, drill
 from askfirst.specialists.core import Recipe, dialogues
 from askfirst.store import generator
@@ -26,7 +29,8 @@ def calls(messages: tuple[Message, ...], last: str) -> list[str]:
     return [*(m.content for m in messages if m.role == "assistant"), last]
 
 
-def test_dialogues_are_episodes_that_end_with_a_plan_by_what_is_shown() -> None:
+def test_dialogues_are_episodes_that_end_with_a_plan_by_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recipe, "LISTINGS", (0.0, 0.0))
     asked = made_up = 0
     titles = {family.title: {f.name for f in family.fields} for family in FAMILIES.values()}
     for messages, last in islice(dialogues(CLARIFY, HALF), 256):
@@ -85,6 +89,45 @@ def test_drills_are_scenarios_of_two_keys_or_three_of_families_that_are_trained_
         assert env.demonstrations(scenario, 0)
 
 
+def test_what_nobody_can_read_is_left_out_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_words, "UNREAD", 1.0)
+    env, random, left_out = plugins.load("envs", "clarify"), generator(1, "unread"), 0
+    for scenario in env.scenarios("train", 40, 4, {"clear_twin": 1.0}):
+        (opening,) = env.start(scenario)
+        shown, last = disguised(scenario, (opening,), env.demonstrations(scenario)[0].reply, random)
+        plan = parse_call(last).plan
+        names = [line.partition(" (")[0] for line in shown[0].content.split("\n") if ") | " in line or " (" in line]
+        assert set(plan) - {"assumptions"} <= {*names, "proceed"}
+        left_out += len(hidden_of(scenario).problem.keys) - len(plan)
+    assert left_out >= 60
+
+
+def test_lists_hold_what_is_written_again() -> None:
+    random, words = generator(1, "lists"), 0
+    for few in (1, 2, 4) * 30:
+        (opening,), last = listing(few, 0.5, random)
+        shown = dict(line.split("): ") for line in opening.content.split("\n") if "): " in line.partition("user")[0])
+        allowed = {key.partition(" (")[0]: values.split(" | ") for key, values in shown.items()}
+        assert {len(values) for values in allowed.values()} == {few}
+        plan = parse_call(last).plan
+        assert all(value in allowed[key] for key, value in plan.items())
+        words += len(plan)
+    assert words >= 300
+
+
+def test_few_values_are_left_and_the_right_one_is_among_them() -> None:
+    env, random = plugins.load("envs", "clarify"), generator(1, "few")
+    for scenario in env.scenarios("train", 30, 4, {"clear_twin": 1.0}):
+        (opening,), last = env.start(scenario), env.demonstrations(scenario)[0].reply
+        (shown,) = with_few_values((opening,), last, 2, random)
+        for key, value in parse_call(last).plan.items():
+            line = next(line for line in shown.content.split("\n") if line.startswith(f"{key} ("))
+            values = line.partition("): ")[2].split(" | ")
+            assert value in values
+            assert len(values) == 2
+        assert shown.content.rpartition("user said: ")[2] == opening.content.rpartition("user said: ")[2]
+
+
 def test_what_stands_around_the_facts_is_of_another_family_and_the_facts_stay() -> None:
     env, random = plugins.load("envs", "clarify"), generator(1, "frames")
     changed = 0
@@ -139,8 +182,11 @@ def test_further_tokens_leave_the_others_as_they_were() -> None:
     pieces = old(PARTS[0], add_special_tokens=False)["input_ids"]
     assert weights[ids[0][0]].allclose(known[pieces].mean(0))
     chat = Chat(tokenizer, "x")
-    shown = chat.encode((Message("user", "this island is an anniversary"),))
-    assert {"this", "is", "an", "anniversary"} < {tokenizer.decode([i]) for i in shown} - {"island"}
+    shown = chat.encode((Message("user", "this island has_an anniversary"),))
+    assert {"this", "island", "has", "an", "anniversary"} < {tokenizer.decode([i]) for i in shown}
+    assert tokenizer("mislands", add_special_tokens=False)["input_ids"] == old("mislands")["input_ids"]
+    everything = tokenizer.decode(tokenizer('A value, "said": 12 ünsæglich_words\n')["input_ids"])
+    assert everything == 'A value, "said": 12 ünsæglich_words\n'
     messages, last = next(each for each in dialogues(CLARIFY, HALF) if len(calls(*each)) > 1)
     tokens, said = nano.dialogue_tokens(chat, messages, last)
     own = [i for i, mine in zip(tokens, said, strict=True) if mine]

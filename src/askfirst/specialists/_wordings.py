@@ -1,81 +1,67 @@
 """Dialogues of `clarify` worded anew, so that a model learns to read and not the wordings by heart.
 
-Two of the seven families are never seen in training. So keys and values may have names of one to three words, made up
-or of something else, and some of these are what is said: only looking for a word again helps there. Or values are said
-in words of several of their ways at once, since a model that has seen few ways to say a value learns those by heart and
-reads no other. Around the facts stand sentences of other families or words that mean nothing, as they will in requests
-that were never seen. Everything used here is of split train.
+Two of the seven families are never seen in training. So keys and values may have names of one to three words, any that
+are common in English or made up, and some of these are what is said: only looking for a word again helps there. Or
+values are said in words of several of their ways at once, since a model that has seen few ways to say a value learns
+those by heart and reads no other. Some made-up values are said in words that have nothing to do with them: plans leave
+these keys out, which costs half of what a wrong guess does. Around the facts stand sentences of other families or words
+that mean nothing, as they will in requests that were never seen. Nothing here is of another split than train.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from askfirst.clarify.calls import ASSUMPTIONS, parse_call
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import CONFIRM, Family, ways_of
-from askfirst.clarify.problem import hidden_of
-from askfirst.nano_build import made_up, odd
+from askfirst.clarify.problem import DEFAULT, Problem, hidden_of
 from askfirst.replies import SAID
+from askfirst.specialists import _words as made
+from askfirst.specialists._words import SEEN
 from askfirst.specialists.core import Pair
 from askfirst.values import Message, Scenario
 
 TRIES = 8
-SEEN = tuple(family for family in FAMILIES.values() if not family.unseen)
-AROUND = (  # a made-up value
-    *("{}", "{}", "the {}", "a {}", "with {}", "{} it is", "for {}", "in the {}", "out of a {}", "for my {}"),
-    *("over the {}", "{} of ours", "by {} only", "just {}", "at the {} please", "for one {}", "{} in all"),
-)
-# Words of values and of the ways to say them, and of keys, in the families that are trained on; as they are written.
-KNOWN: list[str] = sorted(
-    {
-        word
-        for family in SEEN
-        for one in family.fields
-        for text in (one.name, one.noun, *(way for v in one.values for way in (v, *ways_of(family, one, v, "train"))))
-        for word in re.findall(r"[A-Za-z_]{2,}", text)
-    }
-)
-WORDS: list[str] = sorted({word.lower() for word in KNOWN if len(word) > 3 and "_" not in word})
 # Words of users that tell what holds, not what: any others in their place tell as much.
 CONNECTIVES = ("either", "or else", "As I said", "Like I told you", "no, sorry", "I have no idea", "I know nothing")
 
 
 def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, random: np.random.Generator) -> Pair:
     """The dialogue with made-up names for most keys and for all of their values, wherever these are said."""
-    family = FAMILIES[hidden_of(scenario).problem.family]
+    problem = hidden_of(scenario).problem
+    family = FAMILIES[problem.family]
+    unread: set[str] = set()
     spoken: dict[str, str] = {}  # what users say → what they say instead
     written: dict[str, str] = {}  # what stands in schema, notes and calls → what stands there instead
     for one in family.fields:
         # A number as a value would be taken for a price.
         if one.name == CONFIRM or one.values[-1].isdigit() or random.random() < 0.2:
             continue
-        name = [_word(random) for _ in range(int(random.integers(1, 3)))]
+        name, shared = made.name(random), made.ending(random)
         written |= {one.name.replace("_", " "): " ".join(name), one.name: "_".join(name)}
+        if random.random() < made.UNREAD:
+            unread.add(one.name)
         for value in one.values:
-            words = [_word(random) for _ in range(int(random.integers(1, 4)))]
-            written[value] = " ".join(words)
+            own = made.value(shared, random)
+            written[value] = " ".join((*own, *shared))
             for way in one.ways(value):
-                first = int(random.integers(len(words)))
-                part = " ".join(words[first : first + int(random.integers(1, len(words) + 1))])
-                spoken[way.lower()] = AROUND[int(random.integers(len(AROUND)))].format(part)
+                spoken[way.lower()] = made.unread(random) if one.name in unread else made.told(own, shared, random)
     shown, mark, request = messages[0].content.rpartition(SAID)
     opening = Message("user", _swapped(shown, written) + mark + reframed(scenario, _swapped(request, spoken), random))
     rest = [Message(m.role, _swapped(m.content, spoken if m.role == "user" else written)) for m in messages[1:]]
-    return (opening, *rest), _swapped(last, written)
+    return (opening, *rest), _swapped(_without(last, problem, unread), written)
 
 
-def _word(random: np.random.Generator) -> str:
-    """A made-up word, an odd one, or one that the families use somewhere."""
-    match int(random.integers(3)):
-        case 0:
-            return made_up(random)
-        case 1:
-            return odd(random)
-        case _:
-            return WORDS[int(random.integers(len(WORDS)))]
+def _without(last: str, problem: Problem, unread: set[str]) -> str:
+    """The call without the entries of a plan that only the user's words tell, for keys whose words tell nothing."""
+    call = parse_call(last)
+    held = (*call.plan.get(ASSUMPTIONS, ()), *(key.name for key in problem.keys if key.source == DEFAULT))
+    return replace(call, plan={k: v for k, v in call.plan.items() if k not in unread or k in held}).text()
 
 
 def blended(scenario: Scenario, messages: tuple[Message, ...], random: np.random.Generator) -> tuple[Message, ...]:
@@ -135,7 +121,7 @@ def reframed(scenario: Scenario, request: str, random: np.random.Generator) -> s
         request = _before(before, random) + request.removeprefix(before)
     for act in family.split(family.acts, "train"):
         if act in request and random.random() < 0.6:
-            request = request.replace(act, _words(int(random.integers(3, 7)), random))
+            request = request.replace(act, made.words(int(random.integers(3, 7)), random))
     return _connected(request, random)
 
 
@@ -150,7 +136,7 @@ def _before(before: str, random: np.random.Generator) -> str:
 def _beyond(family: Family, random: np.random.Generator) -> str:
     """A request that is none of the family's: of another one, or one in words that mean nothing."""
     if random.random() < 0.5:
-        return f"{_words(int(random.integers(3, 9)), random).capitalize()}{'.?'[int(random.integers(2))]}"
+        return f"{made.words(int(random.integers(3, 9)), random).capitalize()}{'.?'[int(random.integers(2))]}"
     others = [other for other in SEEN if other is not family]
     other = others[int(random.integers(len(others)))]
     says, one = other.split(other.says, "train"), other.fields[int(random.integers(len(other.fields)))]
@@ -162,10 +148,6 @@ def _connected(text: str, random: np.random.Generator) -> str:
     """The text with some of the CONNECTIVES replaced by as many other words."""
     for phrase in CONNECTIVES:
         if phrase in text and random.random() < 0.6:
-            words = _words(len(phrase.split()), random)
+            words = made.words(len(phrase.split()), random)
             text = text.replace(phrase, words.capitalize() if phrase[0].isupper() else words)
     return text
-
-
-def _words(count: int, random: np.random.Generator) -> str:
-    return " ".join(_word(random) for _ in range(count))

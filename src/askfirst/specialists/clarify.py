@@ -1,7 +1,8 @@
 """The model `nano-clarify`: `nano` that has learnt to read the openings of `clarify` and to plan.
 
-Half of its dialogues are drills: the same tasks with two keys or three, which are a third as long, so that a way to say
-a value is met more often. How dialogues are worded anew stands in `_wordings`.
+At first most of its dialogues are lists to look up (`_lists`) and drills: tasks with two keys or three, which are a
+third as long. Later fewer are. And at first most keys have but one value or two: writing again what stands there comes
+before telling which of it is meant. How dialogues are worded anew stands in `_wordings`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import numpy as np
 
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.scenes import OTHERS, PAIRED, Draws, other_pair, pair
-from askfirst.specialists import _wordings
-from askfirst.specialists.core import Pair, Recipe, Specialist
+from askfirst.specialists import _lists, _wordings, _words
+from askfirst.specialists.core import Pair, Recipe, Specialist, Told
 from askfirst.store import generator
-from askfirst.values import Message, Scenario
+from askfirst.values import Scenario
 from askfirst.warmstart import demonstration_scenarios
 
-DISGUISED, BLENDED = 0.4, 0.45  # shares of the dialogues
-DRILLS = 0.5
+DISGUISED, BLENDED = 0.45, 0.40  # shares of the dialogues
+DRILLS = (0.9, 0.3)  # share of the dialogues at first, and at last
+LISTINGS = (0.7, 0.2)  # share of the dialogues that are about no task, but long lists to look up, at first and at last
+FEW_UNTIL = 0.4  # share of the build up to which keys of some dialogues have one value, two or three to choose from
 # Fixed parts of openings and calls, a token each.
 PARTS = (
     '{"name": "ask_question", "arguments": {"question": "What is the ',
@@ -45,9 +48,9 @@ PARTS = (
 )
 
 
-def scenarios(env: ModuleType, count: int, seed: int) -> list[Scenario]:
+def scenarios(env: ModuleType, count: int, seed: int, done: float) -> list[Scenario]:
     """Train scenarios, a share of them drills."""
-    drills = round(count * DRILLS)
+    drills = round(count * float(np.interp(done, (0.0, 1.0), DRILLS)))
     draws = Draws(generator(seed, "drills"))
     return [*demonstration_scenarios(env, count - drills, seed), *(drill(draws) for _ in range(drills))]
 
@@ -62,12 +65,21 @@ def drill(draws: Draws) -> Scenario:
     return other_pair(few, draws.pick(OTHERS), "train", draws)[0]
 
 
-def retold(scenario: Scenario, messages: tuple[Message, ...], last: str, random: np.random.Generator) -> Pair:
-    """The dialogue with other names, with ways to say values blended, or as it is."""
+def retold(scenario: Scenario, told: Told, random: np.random.Generator) -> Pair:
+    """The dialogue with other names, with ways to say values blended, or as it is; with few values at first."""
+    messages, last, done = told
+    few = 1 + min(3, int(4 * random.random() * min(1.0, 2 * done / FEW_UNTIL)))
+    if random.random() < np.interp(done, (0.0, 1.0), LISTINGS):
+        return _lists.listing(few, min(1.0, done / FEW_UNTIL), random)
     part = random.random()
     if part < DISGUISED:
-        return _wordings.disguised(scenario, messages, last, random)
-    return (_wordings.blended(scenario, messages, random) if part < DISGUISED + BLENDED else messages), last
+        messages, last = _wordings.disguised(scenario, messages, last, random)
+    elif part < DISGUISED + BLENDED:
+        messages = _wordings.blended(scenario, messages, random)
+    if random.random() < 1 - done / FEW_UNTIL:
+        messages = _lists.with_few_values(messages, last, few, random)
+    return messages, last
 
 
-CLARIFY = Specialist("nano-clarify", "clarify", PARTS, Recipe(steps=2400), scenarios, tuple(_wordings.KNOWN), retold)
+WORDS = (*_words.KNOWN, *_words.COMMON)
+CLARIFY = Specialist("nano-clarify", "clarify", PARTS, Recipe(steps=2400), scenarios, WORDS, retold)

@@ -35,25 +35,34 @@ class Recipe:
     guesses_after: float = 0.85
 
 
-def as_shown(scenario: Scenario, messages: tuple[Message, ...], last: str, random: np.random.Generator) -> Pair:
+def all_of_env(env: ModuleType, count: int, seed: int, done: float) -> list[Scenario]:
+    """Train scenarios of which there are demonstrations, at any time of the build."""
+    return demonstration_scenarios(env, count, seed)
+
+
+Told = tuple[tuple[Message, ...], str, float]  # messages, last reply, share of the build that is done
+
+
+def as_shown(scenario: Scenario, told: Told, random: np.random.Generator) -> Pair:
     """The dialogue as it is."""
-    return messages, last
+    return told[0], told[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Specialist:
     """A model to build: `parts` of its environment's episodes become a token each, and so do `words`.
 
-    `scenarios` are those of its dialogues, by environment, count and seed; `retold` may word a dialogue anew.
+    `scenarios` are those of its dialogues, by environment, count, seed and the share of the build that is done;
+    `retold` may word a dialogue anew.
     """
 
     name: str
     env: str
     parts: tuple[str, ...]
     recipe: Recipe
-    scenarios: Callable[[ModuleType, int, int], list[Scenario]] = field(default=demonstration_scenarios)
+    scenarios: Callable[[ModuleType, int, int, float], list[Scenario]] = field(default=all_of_env)
     words: tuple[str, ...] = ()
-    retold: Callable[[Scenario, tuple[Message, ...], str, np.random.Generator], Pair] = field(default=as_shown)
+    retold: Callable[[Scenario, Told, np.random.Generator], Pair] = field(default=as_shown)
 
 
 def build(own: Specialist, folder: Path, recipe: Recipe, command: str, progress: Callable[[int, float], None]) -> str:
@@ -74,11 +83,11 @@ def dialogues(own: Specialist, recipe: Recipe) -> Iterator[Pair]:
         random = generator(name, "choice")
         done = chunk * CHUNK / (recipe.steps * recipe.batch)
         guessing = guessing_share(recipe.guessing_share, recipe.guesses_after, done)
-        for scenario in own.scenarios(env, CHUNK, name):
+        for scenario in own.scenarios(env, CHUNK, name, done):
             shown = choose_demonstration(env, scenario, guessing, random)
             messages = tuple(env.start(scenario))
             *before, last = (shown.reply, *shown.then)
             for reply in before:
                 messages += (Message("assistant", reply),)
                 messages += (env.step(scenario, messages),)
-            yield own.retold(scenario, messages, last, random)
+            yield own.retold(scenario, (messages, last, done), random)

@@ -16,7 +16,7 @@ from askfirst.replies import SAID
 from askfirst.retail.catalogue import FIRST_NAMES, LAST_NAMES, PRODUCTS
 from askfirst.retail.generated import METHODS, TOOL
 from askfirst.retail.wordings import BY_EMAIL, BY_NAME
-from askfirst.specialists.core import Pair, Recipe, Specialist
+from askfirst.specialists.core import Pair, Recipe, Specialist, Told
 from askfirst.values import Message, Scenario
 
 RENAMED, REWORDED = 0.9, 0.6  # shares of the dialogues
@@ -78,8 +78,9 @@ PARTS = (
 )
 
 
-def retold(scenario: Scenario, messages: tuple[Message, ...], last: str, random: np.random.Generator) -> Pair:
+def retold(scenario: Scenario, told: Told, random: np.random.Generator) -> Pair:
     """The dialogue with another family name, and with other words around what matters in the request."""
+    messages, last, _ = told
     if random.random() < RENAMED:
         messages, last = _renamed(messages, last, random)
     if random.random() < REWORDED:

@@ -30,7 +30,7 @@ class Muon(torch.optim.Optimizer):
         self.dtype = dtype
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> Any:
         """One update by the gradients; no `closure` is called."""
         for group in self.param_groups:
             alike: dict[torch.Size, list[Tensor]] = {}
@@ -55,7 +55,7 @@ def orthogonal(matrices: Tensor) -> Tensor:
     if matrices.shape[1] > matrices.shape[2]:
         return orthogonal(matrices.mT).mT
     a, b, c = COEFFICIENTS
-    found = matrices / matrices.norm(dim=(1, 2), keepdim=True).clamp(min=SMALLEST)
+    found: Tensor = matrices / matrices.norm(dim=(1, 2), keepdim=True).clamp(min=SMALLEST)
     for _ in range(ITERATIONS):
         gram = found @ found.mT
         found = torch.baddbmm(found, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), found, beta=a)

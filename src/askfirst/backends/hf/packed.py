@@ -77,8 +77,9 @@ def _attend(
     # Query heads that share a key head lie side by side, so that keys need no copies.
     own_query = own_query.view(heads, -1, block.g, block.c, size).transpose(1, 2)
     repeats = own_query.shape[2]
-    keys = tuple(x.reshape(heads * block.g, block.c, size) for x in (own_key, own_value))
-    earlier = tuple(torch.cat(pieces, dim=1) for pieces in zip(*chain, strict=True)) if chain else None
+    shape = heads * block.g, block.c, size
+    keys = own_key.reshape(shape), own_value.reshape(shape)
+    earlier = (torch.cat([k for k, _ in chain], dim=1), torch.cat([v for _, v in chain], dim=1)) if chain else None
     scores = heads * block.g * repeats * block.before.shape[1]  # of one place of each child
     if scores * block.c <= SCORES_AT_ONCE:
         found = _mixed(block.before, own_query, keys, earlier, rules)

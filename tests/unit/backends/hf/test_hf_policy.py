@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from tests.unit.backends.hf.conftest import REPLY, TEXTS, grouped_rows, perturb, row, weighted
+from tests.unit.backends.hf.conftest import REPLY, SPEC, TEXTS, grouped_rows, perturb, row, weighted
 
+from askfirst.backends.hf import models
+from askfirst.backends.hf import policy as module
 from askfirst.backends.hf.policy import HfPolicy
 from askfirst.contracts import backends as contract
 from askfirst.errors import BackendFault
@@ -137,3 +140,21 @@ def test_supervised_replies_are_learnt(policy: HfPolicy) -> None:
     for _ in range(5):
         last = policy.update([demonstration], weighted([demonstration]), STEP).value
     assert last < first
+
+
+@pytest.mark.parametrize(("dtype", "native", "said"), [("bf16", False, 1), ("bf16", True, 0), ("fp32", False, 0)])
+def test_says_where_products_in_bf16_are_made_in_software(
+    dtype: str, native: bool, said: int, make: Callable[..., HfPolicy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "multiplies_bf16", lambda: native)
+    assert len(make(replace(SPEC, dtype=dtype)).remarks) == said
+
+
+@pytest.mark.parametrize("found", [{"avx512_bf16": True}, {"amx_bf16": True, "avx2": True}, {"bf16": True}])
+def test_a_processor_with_products_in_bf16_is_known_by_its_flags(
+    found: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found)
+    assert models.multiplies_bf16()
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {**dict.fromkeys(found, False), "avx2": True})
+    assert not models.multiplies_bf16()

@@ -20,13 +20,14 @@ from askfirst.backends.hf.trainer import predicting_states
 from askfirst.cli.kernels import KERNELS
 from askfirst.values import Row
 
-# Forward and backward passes of `nano` in bf16 on rows of ever other lengths; prints what stays behind, in MiB.
+# Forward and backward passes of `nano`, in bf16 where the processor has it, on rows of ever other lengths; prints what
+# stays behind, in MiB.
 VARIED = """
 import ctypes, psutil, torch
 from askfirst.backends.hf import models, nano
 torch.set_num_threads(1)
 model, tokenizer = nano.load_nano(models.NANO)
-model = model.to(torch.bfloat16).train()
+model = model.to(torch.bfloat16 if models.multiplies_bf16() else torch.float32).train()
 held = []
 for step in range(36):
     ids = torch.randint(5, 2000, (16, 150 + 7 * step))

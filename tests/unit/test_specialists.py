@@ -106,7 +106,8 @@ def test_lists_hold_what_is_written_again() -> None:
     random, words = generator(1, "lists"), 0
     for few in (1, 2, 4) * 30:
         (opening,), last = listing(few, 0.5, random)
-        shown = dict(line.split("): ") for line in opening.content.split("\n") if "): " in line.partition("user")[0])
+        lines = opening.content.rpartition("\nuser said: ")[0].split("\n")
+        shown = dict(line.split("): ") for line in lines if "): " in line)
         allowed = {key.partition(" (")[0]: values.split(" | ") for key, values in shown.items()}
         assert {len(values) for values in allowed.values()} == {few}
         plan = parse_call(last).plan

@@ -51,7 +51,7 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonal(matrices: Tensor) -> Tensor:
-    """Matrices (n, rows, columns) with singular values of about 1 each, between .7 and 1.2."""
+    """Matrices (n, rows, columns) with singular values of about 1 each."""
     if matrices.shape[1] > matrices.shape[2]:
         return orthogonal(matrices.mT).mT
     a, b, c = COEFFICIENTS

@@ -105,7 +105,7 @@ def end_ids(model: Any) -> tuple[int, ...]:
 
 def multiplies_bf16() -> bool:
     """Whether the processor has products in bf16; torch does them in software elsewhere, which takes several times as
-    long as in fp32 (7 times on one with AVX2 alone: `python -m benchmarks.dtypes`)."""
+    long as in fp32 (9 times on one with AVX2 alone: `python -m benchmarks.dtypes`)."""
     found: Mapping[str, Any] = torch.cpu.get_capabilities()
     return any(on is True and name.endswith("bf16") for name, on in found.items())
 

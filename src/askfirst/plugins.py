@@ -13,6 +13,7 @@ import importlib.util
 import pkgutil
 import sys
 import traceback
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -67,9 +68,17 @@ def load(kind: str, name: str) -> ModuleType:
     return module
 
 
-def environment(name: str, data: str = "") -> ModuleType:
-    """An environment; with `data`, the one that plays what is in that folder. Raises PluginError where it cannot."""
+def environment(name: str, data: str = "", families: Sequence[str] = ()) -> ModuleType:
+    """An environment; with `data`, the one that plays what is in that folder, and with `families`, the one that draws
+    from these alone. Raises PluginError where it cannot."""
     module = load("envs", name)
+    if families:
+        if data:
+            raise PluginError("tasks of a folder have no families to choose from", hint="leave env.families out")
+        if not hasattr(module, "of_families"):
+            raise PluginError(f"environment {name!r} does not choose families", hint="leave env.families out")
+        chosen: ModuleType = module.of_families(tuple(families))
+        return chosen
     if not data:
         return module
     if not hasattr(module, "of_folder"):

@@ -43,7 +43,7 @@ def record(run: RunFolder, plan: Plan, dev: Sequence[Scenario]) -> None:
 
 def collect(plan: Plan, dev: Sequence[Scenario]) -> dict[str, Any]:
     """Everything that a run depends on and its plan does not hold. What cannot be known is None."""
-    env = plugins.environment(plan.env.name, plan.env.data)
+    env = plugins.environment(plan.env.name, plan.env.data, plan.env.families)
     judges = judges_of(plan)
     models = [(judge.backend, judge.model) for judge in judges if judge.model]
     models += [(plan.model.backend, name) for name in model_names(plan)]

@@ -33,7 +33,8 @@ class EnvSection(Section):
 
     Of the clear scenarios in a batch, `twin_fraction` are clear twins; without it the environment's own share. `kinds`
     and `twin_kinds` are weights by kind of ambiguity for the ambiguous requests and for the twins of a batch, keys as
-    in the environment's PAIR_MIX; without them its own. `generated` is a file of `askfirst generate` that the train
+    in the environment's PAIR_MIX; without them its own. `families` are the only ones that scenarios of any split are
+    drawn from, where the environment lets choose. `generated` is a file of `askfirst generate` that the train
     split is drawn from.
     """
 
@@ -44,6 +45,7 @@ class EnvSection(Section):
     twin_fraction: float | None = Field(None, ge=0.0, le=1.0)
     kinds: dict[str, float] | None = None
     twin_kinds: dict[str, float] | None = None
+    families: tuple[str, ...] = ()
     sealed: str = Field(pattern=r"^sha256:[0-9a-f]{64}$")
     generated: str | None = Field(None, min_length=1)
 

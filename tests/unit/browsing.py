@@ -9,6 +9,11 @@ import pytest
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 GRAVE = ("serious", "critical")
+# What is still fading in has too little contrast and is no fault: wait for what Gradio marks and for all transitions.
+AT_REST = (
+    "() => !document.querySelector('.pending, .generating') "
+    "&& document.getAnimations().every(each => each.playState !== 'running')"
+)
 
 
 def chromium() -> Iterator[Any]:
@@ -36,7 +41,8 @@ class Opened:
         self.page.goto(address)
 
     def barriers(self) -> list[str]:
-        """What axe-core calls serious or critical, each with the first place where it is."""
+        """What axe-core calls serious or critical once the page is at rest, each with the first place where it is."""
+        self.page.wait_for_function(AT_REST)
         axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
         found = axe.Axe().run(self.page, options={"resultTypes": ["violations"]}).response["violations"]
         return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in GRAVE]

@@ -65,6 +65,7 @@ class Settings(Section):
     reward: str = "slots"
     env: str = "judgment"
     data: str = ""
+    families: tuple[str, ...] = ()
     system_prompt: str = "compact"
     items: int = Field(200, ge=2)
     max_tokens: int = Field(96, ge=1, le=4096)
@@ -113,6 +114,7 @@ def settings(overrides: Sequence[str], plan: Plan | None = None) -> Settings:
         start = {
             "env": plan.env.name,
             "data": plan.env.data,
+            "families": plan.env.families,
             "system_prompt": plan.env.system_prompt,
             "dtype": plan.model.dtype,
         }
@@ -129,7 +131,7 @@ def settings(overrides: Sequence[str], plan: Plan | None = None) -> Settings:
 
 def evaluate(model: str, checkpoint: Path | None, where: Where, settings: Settings, *, as_json: bool) -> None:
     """Evaluate and print a table, or JSON, with exact bounds and the commonest failures."""
-    env = plugins.environment(settings.env, settings.data)
+    env = plugins.environment(settings.env, settings.data, settings.families)
     if sealed := [suite for suite in where.suites if suite.is_file()]:
         if len(where.suites) > 1 or where.split:
             raise InputError("a sealed suite is opened alone", where=str(sealed[0]))
@@ -157,7 +159,7 @@ def evaluate_sealed(model: str, checkpoint: Path | None, file: Path, settings: S
     """A checkpoint and the model before training on a sealed suite, in one opening of it."""
     test, _ = gates.reward_self_test([(settings.reward, EMPTY)])
     require_green(test)
-    env = plugins.environment(settings.env, settings.data)
+    env = plugins.environment(settings.env, settings.data, settings.families)
     stage = Stage(env, env.system_prompt(settings.system_prompt), Sampling(settings.max_tokens))
     found = [open_model(model, each, settings) for each in dict.fromkeys((None, checkpoint))]
     models = [(policy, Label(model, name, "sealed")) for policy, name in found]

@@ -50,7 +50,7 @@ def inspect_logs(folder: Path, out: Path) -> None:
 def _dev_requests(run: RunFolder) -> dict[str, str]:
     """What is asked on dev, drawn again; nothing where that would not be what the run was evaluated on."""
     plan = plans.validate(require_run(run)["plan"], str(run.lock))
-    dev = split_scenarios(plugins.environment(plan.env.name, plan.env.data), plan, "dev", DEV_SEED)
+    dev = split_scenarios(plugins.environment(plan.env.name, plan.env.data, plan.env.families), plan, "dev", DEV_SEED)
     recorded = read_json(run.provenance) if run.provenance.is_file() else {}
     same = recorded.get("dev_sha256") == content_hash(list(dev))
     return {scenario.id: scenario.opening[-1].content for scenario in dev} if same else {}

@@ -40,7 +40,7 @@ def rewards_of(plan: Plan) -> list[Reward]:
 
 def oracle_of(plan: Plan) -> str:
     """The reward that the plan's environment names as its ORACLE; empty where it names none."""
-    return str(getattr(plugins.environment(plan.env.name, plan.env.data), "ORACLE", ""))
+    return str(getattr(plugins.environment(plan.env.name, plan.env.data, plan.env.families), "ORACLE", ""))
 
 
 def beside(plan: Plan) -> list[str]:

@@ -110,7 +110,7 @@ def environment(plan: Plan) -> ModuleType:
 
     Raises InputError for a file that cannot be read, or was made from another environment or another version of it.
     """
-    env = plugins.environment(plan.env.name, plan.env.data)
+    env = plugins.environment(plan.env.name, plan.env.data, plan.env.families)
     if plan.env.generated is None:
         return env
     path = Path(plan.env.generated)

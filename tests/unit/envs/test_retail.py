@@ -17,7 +17,7 @@ from askfirst.contracts.policies import earnings, earns_in_full, keeps_caps, pre
 from askfirst.errors import EnvironmentFault, InputError, PluginError
 from askfirst.policy import Sampling
 from askfirst.replies import SAID
-from askfirst.retail import tools
+from askfirst.retail import generated, tools
 from askfirst.retail.calls import INSTRUCTIONS, Call, parse_call
 from askfirst.retail.database import Database
 from askfirst.retail.facts import facts
@@ -121,6 +121,32 @@ def test_what_the_database_fills_has_one_value() -> None:
         else:
             most = 2 if hidden.family == "modify_payment" else 1
             assert len(user["payment_methods"]) == most
+
+
+def test_families_are_chosen_in_every_split_and_the_others_stay_as_they_are() -> None:
+    short = plugins.environment("retail", families=("paid", "cancel"))
+    for split in SPLITS:
+        found = {s.family.partition(".")[0] for s in short.scenarios(split, 60, 3, EVEN)}
+        assert found == {"cancel", "paid", "beyond"}
+    prompt = short.system_prompt("compact")
+    assert TOOL["cancel"] in prompt
+    assert not [tool for family, tool in TOOL.items() if family != "cancel" and tool in prompt]
+    assert set(prompt.split("\n")) < set(ENV.system_prompt("compact").split("\n"))
+    assert plugins.environment("retail", families=("cancel", "paid")).scenarios("dev", 20, 1) == short.scenarios(
+        "dev", 20, 1
+    )
+    assert plugins.environment("retail", families=generated.ANY).scenarios("dev", 20, 1) == ENV.scenarios("dev", 20, 1)
+
+
+def test_families_that_cannot_be_chosen_are_said() -> None:
+    with pytest.raises(InputError, match="no family is called 'refund'"):
+        plugins.environment("retail", families=("refund",))
+    with pytest.raises(PluginError, match="does not choose families"):
+        plugins.environment("judgment", families=("missing",))
+    with pytest.raises(PluginError, match="no families"):
+        plugins.environment("retail", data="folder", families=("paid",))
+    with pytest.raises(InputError, match="none of paid leaves open"):
+        plugins.environment("retail", families=("paid",)).scenarios("train", 4, 1, {"ambiguous": 1.0}, {"reason": 1.0})
 
 
 def test_splits_share_no_customer_order_or_wording() -> None:

@@ -45,6 +45,7 @@ __all__ = [
     "demonstrations",
     "facts",
     "habits",
+    "of_families",
     "of_folder",
     "parse",
     "scenarios",
@@ -61,17 +62,22 @@ def of_folder(folder: Path) -> ModuleType:
     return _others.of_folder(sys.modules[__name__], folder)
 
 
+def of_families(names: Sequence[str]) -> ModuleType:
+    """This environment with requests of these families alone, besides those out of scope. Raises InputError."""
+    return _others.of_families(sys.modules[__name__], names)
+
+
 def with_user(user: SimulatedUser) -> ModuleType:
     """This environment with a model as the user."""
     return _others.with_user(sys.modules[__name__], user)
 
 
-def system_prompt(name: str) -> str:
+def system_prompt(name: str, compact: str = SYSTEM_PROMPT) -> str:
     """The prompt called `compact`, `full` (the whole policy and all sixteen tools), or the text of `file:PATH`.
 
     Raises InputError for anything else or unreadable.
     """
-    return FULL_INSTRUCTIONS if name == "full" else _prompts.system_prompt(name, INSTRUCTIONS)
+    return FULL_INSTRUCTIONS if name == "full" else _prompts.system_prompt(name, compact)
 
 
 def start(scenario: Scenario) -> tuple[Message, ...]:

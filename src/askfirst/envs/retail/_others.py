@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +12,8 @@ from askfirst.calls import CallError
 from askfirst.envs._mix import check_draw
 from askfirst.errors import InputError
 from askfirst.replies import SAID
-from askfirst.retail.calls import CONFIRM, TRANSFER, Call, parse_call
+from askfirst.retail import generated
+from askfirst.retail.calls import CONFIRM, TRANSFER, Call, instructions, parse_call
 from askfirst.retail.folder import tasks
 from askfirst.retail.oracle import authentication, tell
 from askfirst.retail.published import STEPS
@@ -47,6 +49,21 @@ def of_folder(base: ModuleType, folder: Path) -> ModuleType:
 
     own = {"clear_twin": 1.0}
     return _made(base, scenarios=scenarios, MAX_TURNS=STEPS, CLEAR_MIX=own, EVALUATION_MIX=own, demonstrations=_gold)
+
+
+def of_families(base: ModuleType, names: Sequence[str]) -> ModuleType:
+    """The environment with requests of these families alone, besides those out of scope. The brief prompt has no tool
+    that only the others' changes need. Raises InputError."""
+    if unknown := sorted(set(names) - set(generated.ANY)):
+        known = ", ".join(generated.ANY)
+        raise InputError(f"no family is called {unknown[0]!r}", where="env.families", hint=f"families: {known}")
+    brief = instructions([tool for family, tool in generated.TOOL.items() if family not in names])
+    return _made(
+        base,
+        scenarios=partial(base.scenarios, among=tuple(family for family in generated.ANY if family in names)),
+        system_prompt=partial(base.system_prompt, compact=brief),
+        SYSTEM_PROMPT=brief,
+    )
 
 
 def with_user(base: ModuleType, user: SimulatedUser) -> ModuleType:

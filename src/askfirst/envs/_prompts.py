@@ -7,13 +7,18 @@ from pathlib import Path
 from askfirst.errors import InputError
 
 
-def system_prompt(name: str, compact: str) -> str:
-    """The prompt called `compact`, or the text of `file:PATH`. Raises InputError for anything else or unreadable."""
-    if name == "compact":
-        return compact
+def system_prompt(name: str, compact: str, **others: str) -> str:
+    """The prompt called `compact` or like one of the others, or the text of `file:PATH`.
+
+    Raises InputError for anything else or unreadable.
+    """
+    shipped = {"compact": compact, **others}
+    if name in shipped:
+        return shipped[name]
     kind, _, path = name.partition(":")
     if kind != "file" or not path:
-        raise InputError(f"no system prompt is called {name!r}", hint="write compact, or file:PATH")
+        known = ", ".join(shipped)
+        raise InputError(f"no system prompt is called {name!r}", hint=f"write {known}, or file:PATH")
     try:
         return Path(path).read_text("utf-8").strip()
     except OSError as error:

@@ -233,8 +233,10 @@ def test_prompts_are_short_or_whole() -> None:
     assert len(INSTRUCTIONS) < 2000
     full = ENV.system_prompt("full")
     assert all(tool.name in full for tool in ENV.TOOLS)
-    with pytest.raises(InputError, match="no system prompt"):
+    assert ENV.system_prompt("form") == INSTRUCTIONS.partition("\n")[0]
+    with pytest.raises(InputError, match="no system prompt") as raised:
         ENV.system_prompt("wiki")
+    assert raised.value.hint == "write compact, full, form, or file:PATH"
 
 
 def test_data_from_a_folder_is_for_environments_that_can(tmp_path: Path) -> None:

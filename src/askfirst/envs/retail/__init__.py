@@ -16,7 +16,7 @@ from askfirst.envs import _prompts
 from askfirst.envs.retail import _others
 from askfirst.envs.retail._habits import demonstrations, habits
 from askfirst.envs.retail._scenarios import CLEAR_MIX, EVALUATION_MIX, FAMILIES, PAIR_MIX, STRATA, scenarios
-from askfirst.retail.calls import FULL_INSTRUCTIONS, INSTRUCTIONS, NATIVE_INSTRUCTIONS, TOOLS, parse_action
+from askfirst.retail.calls import FORM, FULL_INSTRUCTIONS, INSTRUCTIONS, NATIVE_INSTRUCTIONS, TOOLS, parse_action
 from askfirst.retail.episode import said_next
 from askfirst.retail.facts import HEADLINES, MEANS, facts, tallies
 from askfirst.retail.simulated import SimulatedUser
@@ -73,11 +73,12 @@ def with_user(user: SimulatedUser) -> ModuleType:
 
 
 def system_prompt(name: str, compact: str = SYSTEM_PROMPT) -> str:
-    """The prompt called `compact`, `full` (the whole policy and all sixteen tools), or the text of `file:PATH`.
+    """The prompt called `compact`, `full` (the whole policy and all sixteen tools), `form` (how a call is written, for
+    a model that demonstrations have taught the tools), or the text of `file:PATH`.
 
     Raises InputError for anything else or unreadable.
     """
-    return FULL_INSTRUCTIONS if name == "full" else _prompts.system_prompt(name, compact)
+    return _prompts.system_prompt(name, compact, full=FULL_INSTRUCTIONS, form=FORM)
 
 
 def start(scenario: Scenario) -> tuple[Message, ...]:

@@ -182,6 +182,11 @@ def test_further_tokens_leave_the_others_as_they_were() -> None:
     assert (weights[: len(known)] == known).all()
     pieces = old(PARTS[0], add_special_tokens=False)["input_ids"]
     assert weights[ids[0][0]].allclose(known[pieces].mean(0))
+    words = weights[tokenizer.convert_tokens_to_ids([word for word in CLARIFY.words if word not in old.vocab])]
+    apart = words.detach() - known.mean(0).detach()
+    assert len(apart) > 10_000
+    assert int(apart[:1000].svd().S.gt(1e-3).sum()) == nano.WORD_RANK < apart.shape[1]
+    assert apart.norm(dim=1).allclose((known - known.mean(0)).norm(dim=1).mean())
     chat = Chat(tokenizer, "x")
     shown = chat.encode((Message("user", "this island has_an anniversary"),))
     assert {"this", "island", "has", "an", "anniversary"} < {tokenizer.decode([i]) for i in shown}

@@ -44,6 +44,13 @@ def shown(opening: Sequence[Message], notes: Notes, closing: str, *, before: boo
     return (*rest, replace(last, content="\n\n".join(parts)))
 
 
+def told(messages: Sequence[Message]) -> str:
+    """What was said behind an opening, as notes show it: a reply, or a dialogue of several turns."""
+    if len(messages) == 1:
+        return messages[0].content
+    return "\n".join(f"{message.role}: {message.content}" for message in messages)
+
+
 def parted(content: str) -> tuple[str, str]:
     """A message's text without its notes, and the right reply that these show; empty where they show none."""
     head, begun, inner = content.partition(BEGIN)

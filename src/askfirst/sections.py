@@ -104,6 +104,8 @@ class WarmstartSection(Section):
 
     Of the demonstrations on ambiguous requests, `guessing_share` guess instead of asking, but none in the first
     `guesses_after` of the steps: a model that has first learnt what needs a question can be taught to ask again.
+    `noted_share` of all show, beside the request, the notes that a teacher is shown of a sibling that passed, and do as
+    these do: who never read notes makes no teacher.
     """
 
     steps: int = Field(ge=1)
@@ -111,6 +113,7 @@ class WarmstartSection(Section):
     lr: float = Field(2e-4, gt=0)
     guessing_share: float = Field(0.75, ge=0, le=1)
     guesses_after: float = Field(0.0, ge=0, lt=1)
+    noted_share: float = Field(0.0, ge=0, le=1)
 
 
 class KlSection(Section):

@@ -13,6 +13,7 @@ from askfirst.plan import Plan
 from askfirst.policy import Policy
 from askfirst.rollout import Stage
 from askfirst.runfolder import VariantFolder
+from askfirst.sections import TeacherSection
 from askfirst.store import content_hash, read_as, write_json
 from askfirst.values import Row, Scenario
 
@@ -56,8 +57,12 @@ def require_start(
 
 
 def made_with(plan: Plan) -> str:
-    """A hash of what makes a starting policy beside its seed: the model and the warm start."""
-    return content_hash([plan.model.model_dump(), plan.model_dump()["warmstart"]])
+    """A hash of what makes a starting policy beside its seed: the model, the warm start and the form of its notes."""
+    made = [plan.model.model_dump(), plan.model_dump()["warmstart"]]
+    if plan.warmstart is not None and plan.warmstart.noted_share:
+        teacher = plan.teacher or TeacherSection()
+        made.append([teacher.place, teacher.closing])
+    return content_hash(made)
 
 
 def fixed_batch_nats(stage: Stage, policy: Policy, scenarios: Sequence[Scenario]) -> float:

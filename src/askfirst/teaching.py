@@ -16,7 +16,7 @@ from askfirst.batches import Alternatives, make_row
 from askfirst.credit import Evidence, gaps
 from askfirst.errors import BackendFault, PlanError
 from askfirst.metrics import MOVED, Taught
-from askfirst.notes import Notes, shown
+from askfirst.notes import Notes, shown, told
 from askfirst.policy import Choosing, Policy, Teacher, Teaching
 from askfirst.sections import TeacherSection
 from askfirst.values import Floats, Group, Message, Rollout, Row, Segment
@@ -149,10 +149,7 @@ def _solution(rollout: Rollout, group: Group, threshold: float | None) -> str:
 
 def _said(rollout: Rollout) -> str:
     """A rollout behind its opening: its reply, or, where it has several turns, the whole dialogue."""
-    messages = rollout.trajectory.messages[_opening_length(rollout) :]
-    if len(messages) == 1:
-        return messages[0].content
-    return "\n".join(f"{message.role}: {message.content}" for message in messages)
+    return told(rollout.trajectory.messages[_opening_length(rollout) :])
 
 
 def _opening_length(rollout: Rollout) -> int:

@@ -12,11 +12,13 @@ from types import ModuleType
 
 import numpy as np
 
+from askfirst.cases import play
 from askfirst.errors import EnvironmentFault
+from askfirst.notes import Notes, shown, told
 from askfirst.plan import Plan
 from askfirst.policy import Policy, StepSettings
 from askfirst.rollout import Stage
-from askfirst.sections import WarmstartSection
+from askfirst.sections import TeacherSection, WarmstartSection
 from askfirst.steps import learning_rate
 from askfirst.store import generator, seed_from
 from askfirst.values import Demonstration, Floats, Message, Row, Scenario
@@ -43,33 +45,54 @@ def warmstart(stage: Stage, policy: Policy, plan: Plan, seed: int, progress: Cal
     if section is None:
         return
     for step in range(section.steps):
-        rows = demonstration_rows(stage, policy, section, (step, seed_from(seed, "warmstart", step)))
+        at = (step, seed_from(seed, "warmstart", step))
+        rows = demonstration_rows(stage, policy, section, at, plan.teacher)
         lr = learning_rate(section.lr, step, section.steps, "cosine", max(1, section.steps // 20))
         result = policy.update(rows, CrossEntropy(rows), StepSettings(lr))
         progress(step + 1, section.steps, result.value)
     policy.anchor()
 
 
-def demonstration_rows(stage: Stage, policy: Policy, section: WarmstartSection, at: tuple[int, int]) -> list[Row]:
-    """A supervised batch: one demonstration for each of `batch` train scenarios. `at`: the step, and its seed."""
+def demonstration_rows(
+    stage: Stage, policy: Policy, section: WarmstartSection, at: tuple[int, int], teacher: TeacherSection | None = None
+) -> list[Row]:
+    """A supervised batch: one demonstration for each of `batch` train scenarios. `at`: the step, and its seed.
+
+    `teacher` says how notes are shown.
+    """
     step, name = at
     guessing = guessing_share(section.guessing_share, section.guesses_after, step / section.steps)
     scenarios = demonstration_scenarios(stage.env, section.batch, name)
     random = generator(name, "choice")
     rows: list[Row] = []
     for scenario in scenarios:
-        shown = choose_demonstration(stage.env, scenario, guessing, random)
-        rows.append(dialogue_row(stage, policy, scenario, (shown.reply, *shown.then)))
+        noted = bool(section.noted_share) and random.random() < section.noted_share
+        chosen = choose_demonstration(stage.env, scenario, 0.0 if noted else guessing, random)
+        opening = with_notes(stage, scenario, teacher or TeacherSection(), random) if noted else ()
+        rows.append(dialogue_row(stage, policy, scenario, (chosen.reply, *chosen.then), opening))
     return rows
 
 
-def dialogue_row(stage: Stage, policy: Policy, scenario: Scenario, replies: Sequence[str]) -> Row:
+def with_notes(
+    stage: Stage, scenario: Scenario, teacher: TeacherSection, random: np.random.Generator
+) -> tuple[Message, ...]:
+    """The prompt as a teacher is shown it, with a demonstration as what a sibling said that passed."""
+    honest = choose_demonstration(stage.env, scenario, 0.0, random)
+    behind = play(stage.env, scenario, (honest.reply, *honest.then)).messages[len(stage.env.start(scenario)) :]
+    notes = Notes(solution=told(behind))
+    return shown(stage.prompt(scenario), notes, teacher.closing, before=teacher.place == "before")
+
+
+def dialogue_row(
+    stage: Stage, policy: Policy, scenario: Scenario, replies: Sequence[str], opening: Sequence[Message] = ()
+) -> Row:
     """A supervised row of a whole episode, token for token as it would have been sampled: the mask covers `replies`.
 
-    Raises EnvironmentFault where the episode is over before the last reply.
+    `opening` is shown in the place of the stage's prompt. Raises EnvironmentFault where the episode is over before the
+    last reply.
     """
     messages = stage.prompt(scenario)
-    parts = [(policy.encode(messages), False)]
+    parts = [(policy.encode(opening or messages), False)]
     for number, reply in enumerate(replies, start=1):
         messages += (Message("assistant", reply),)
         parts.append((policy.encode_reply(reply), True))

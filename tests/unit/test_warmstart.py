@@ -11,7 +11,7 @@ from askfirst.errors import EnvironmentFault
 from askfirst.policy import ModelSpec, Sampling
 from askfirst.replies import parse_reply
 from askfirst.rollout import Scorer, Stage
-from askfirst.sections import WarmstartSection
+from askfirst.sections import TeacherSection, WarmstartSection
 from askfirst.warmstart import CrossEntropy, demonstration_rows, demonstration_scenarios, dialogue_row
 
 ENV = plugins.load("envs", "judgment")
@@ -78,6 +78,31 @@ def test_a_demonstrated_episode_is_a_row_of_all_its_turns() -> None:
     assert tuple(one_turn.token_ids) == tuple(row.token_ids[: len(one_turn.token_ids)])
     with pytest.raises(EnvironmentFault, match="after the end of its episode"):
         dialogue_row(stage, policy, scenario, (*replies, replies[-1]))
+
+
+def test_a_share_is_shown_a_sibling_that_passed_and_does_as_it_did() -> None:
+    env = plugins.load("envs", "clarify")
+    policy = plugins.load("backends", "scripted").Scripted([plugins.load("backends", "scripted").Line("", "x")])
+    stage = Stage(env, "", Sampling(64))
+    section = SECTION.model_copy(update={"guesses_after": 0.0, "batch": 60, "noted_share": 0.5})
+    teacher = TeacherSection(closing="Do so.", place="before")
+    rows = demonstration_rows(stage, policy, section, (0, 3), teacher)
+    noted = honest = 0
+    for scenario, row in zip(demonstration_scenarios(env, 60, 3), rows, strict=True):
+        text = policy.decode(tuple(row.token_ids.tolist()))
+        if "[notes]" not in text:
+            continue
+        noted += 1
+        before, _, after = text.partition("Do so.\n[end of notes]")
+        assert env.start(scenario)[-1].content in after
+        [good] = {(d.reply, *d.then) for d in env.demonstrations(scenario) if not d.guess}
+        assert all(reply in before for reply in good)
+        assert row.mask.sum() == sum(len(policy.encode_reply(reply)) for reply in good)
+        honest += scenario.ambiguous
+    assert 20 <= noted <= 40
+    assert honest >= 8
+    unnoted = demonstration_rows(stage, policy, section.model_copy(update={"noted_share": 0.0}), (0, 3))
+    assert not any("[notes]" in policy.decode(tuple(row.token_ids.tolist())) for row in unnoted)
 
 
 def test_demonstrated_episodes_of_clarify_are_whole_and_optimal() -> None:

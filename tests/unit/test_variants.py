@@ -49,6 +49,13 @@ def test_an_arm_with_a_warm_start_of_its_own_does_not_get_that_of_another(tmp_pa
     assert len(names) == 2
 
 
+@pytest.mark.parametrize(("share", "names"), [(0.0, 1), (0.5, 2)])
+def test_arms_whose_notes_are_shown_otherwise_start_apart_where_notes_are_shown(share: float, names: int) -> None:
+    arms = "[{ name = 'anchored' }, { name = 'free', set = { 'teacher.closing' = 'Do so.' } }]"
+    plan = plans.load(EXAMPLE, [WARM, f"warmstart.noted_share={share}", "teacher.kind='frozen'", f"arm={arms}"])
+    assert len({start_name(plan, arm_plan(plan, arm.name), 0) for arm in plan.arm}) == names
+
+
 @pytest.mark.parametrize("sets", [("matrix.betas=[0.0, 0.02]", "arm=[{ name = 'anchored' }]"), ()])
 def test_a_warm_start_that_is_shared_is_made_before_variants_part(
     sets: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

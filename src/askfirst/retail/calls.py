@@ -8,7 +8,7 @@ tell_user         {"text": ...}                         news; the user leaves wh
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -47,14 +47,16 @@ def _line(name: str, words: str) -> str:
     return f"{name} {{{given}}}{words}"
 
 
-def instructions(without: Collection[str] = ()) -> str:
-    """The brief prompt, with a line for each tool but those."""
-    shown = (_line(name, words) for name, words in BRIEF.items() if name not in without)
-    words = (f"{ASK} {{question}}", f"{CONFIRM} {{action, arguments}}", f"{TELL} {{text}}")
-    return "\n".join((FORM, *words, *shown, RULES))
-
-
-INSTRUCTIONS = instructions()
+INSTRUCTIONS = "\n".join(
+    (
+        FORM,
+        f"{ASK} {{question}}",
+        f"{CONFIRM} {{action, arguments}}",
+        f"{TELL} {{text}}",
+        *(_line(*each) for each in BRIEF.items()),
+        RULES,
+    )
+)
 # The policy in full, in words of our own, with every tool.
 POLICY = (
     "you serve the customers of a shop: you cancel or change pending orders, take back or exchange delivered ones, "

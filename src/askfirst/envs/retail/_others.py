@@ -13,7 +13,7 @@ from askfirst.envs._mix import check_draw
 from askfirst.errors import InputError
 from askfirst.replies import SAID
 from askfirst.retail import generated
-from askfirst.retail.calls import CONFIRM, TRANSFER, Call, instructions, parse_call
+from askfirst.retail.calls import CONFIRM, INSTRUCTIONS, TRANSFER, Call, parse_call
 from askfirst.retail.folder import tasks
 from askfirst.retail.oracle import authentication, tell
 from askfirst.retail.published import STEPS
@@ -57,7 +57,8 @@ def of_families(base: ModuleType, names: Sequence[str]) -> ModuleType:
     if unknown := sorted(set(names) - set(generated.ANY)):
         known = ", ".join(generated.ANY)
         raise InputError(f"no family is called {unknown[0]!r}", where="env.families", hint=f"families: {known}")
-    brief = instructions([tool for family, tool in generated.TOOL.items() if family not in names])
+    needless = {tool for family, tool in generated.TOOL.items() if family not in names}
+    brief = "\n".join(line for line in INSTRUCTIONS.split("\n") if line.partition(" ")[0] not in needless)
     return _made(
         base,
         scenarios=partial(base.scenarios, among=tuple(family for family in generated.ANY if family in names)),

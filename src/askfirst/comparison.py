@@ -19,7 +19,10 @@ from askfirst.store import plain, read_as
 from askfirst.values import EvalRecord, Interval
 
 # What two plans must have in common for their verdicts to be of the same thing, by split.
-SHARED = ("env.name", "evaluation.clear_fraction", "decision.alpha", "decision.metric", "decision.target", "ship")
+SHARED = (
+    *("env.name", "env.data", "env.families", "evaluation.clear_fraction"),
+    *("decision.alpha", "decision.metric", "decision.target", "ship"),
+)
 OF_SPLIT = {"sealed": ("env.sealed", "evaluation.sealed_items"), "dev": ("evaluation.dev_items",)}
 TOO_KIND = "dev: checkpoints were selected on these items, each side on its own luck"
 USED_UP = "who chooses a run by its sealed items has used them up"

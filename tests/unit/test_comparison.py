@@ -52,6 +52,7 @@ def test_dev_is_compared_when_asked_for_and_said_to_be_too_kind(recorded):
         (("ship.ambiguous_pass.above=0.3",), "sealed", "ship"),
         (("evaluation.sealed_items=300",), "sealed", "evaluation.sealed_items"),
         (("evaluation.dev_items=100",), "dev", "evaluation.dev_items"),
+        (('env.families=["paid"]',), "sealed", "env.families"),
     ],
 )
 def test_runs_that_are_judged_otherwise_are_refused(recorded, sets, split, words):

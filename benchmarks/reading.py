@@ -1,0 +1,108 @@
+"""What `nano-clarify` learns to read from lists alone: python -m benchmarks.reading STEPS [--one] [--directions N]
+
+Lists of `specialists._lists`, 16 a step, that get hard over all steps; or, with --one, 32 a step of two or three keys
+with two or three values of one word each, asked for one fact a turn. Every EVERY steps: the share of first tokens of
+values and of keys that are the likeliest, in SHOWN lists that are not trained on. --directions is `nano.WORD_RANK`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import torch
+
+from askfirst.backends._chat import Chat
+from askfirst.backends.hf import models, nano
+from askfirst.clarify.calls import PLAN, Call
+from askfirst.replies import SAID
+from askfirst.specialists._lists import listing
+from askfirst.specialists._words import COMMON
+from askfirst.specialists.clarify import CLARIFY
+from askfirst.specialists.core import Pair
+from askfirst.store import generator
+from askfirst.values import Message
+
+EVERY, SHOWN, RATE = 25, 40, 2e-3
+VALUE, KEYS = '": "', ('{"plan": {"', '", "')  # what stands before a value, and before a key
+Draw = Callable[[np.random.Generator], Pair]
+
+
+def one_fact_a_turn(random: np.random.Generator, most: int = 3) -> Pair:
+    """A list of two keys or more, at most `most`, with as many values; four of these are said, one a turn."""
+    keys, values = (int(n) for n in random.integers(2, most + 1, size=2))
+    words = [COMMON[int(i)] for i in random.choice(len(COMMON), keys * (values + 1), replace=False)]
+    rows = [words[i::keys] for i in range(keys)]
+    shown = "\n".join(f"{key} (12): {' | '.join(own)}" for key, *own in rows)
+    messages: list[Message] = []
+    last = ""
+    for i in random.permutation(keys * values)[:4]:
+        key, *own = rows[int(i) // values]
+        said = f"{SAID}{own[int(i) % values]}."
+        messages += (
+            [Message("assistant", last), Message("user", said)] if last else [Message("user", f"{shown}\n{said}")]
+        )
+        last = Call(PLAN, plan={key: own[int(i) % values]}).text()
+    return tuple(messages), last
+
+
+def right(model: object, chat: Chat, pair: Pair) -> tuple[list[bool], list[bool]]:
+    """Of each value and each key, whether its first token is the likeliest."""
+    ids, said = nano.dialogue_tokens(chat, *pair)
+    with torch.no_grad():
+        likeliest = model(torch.tensor([ids])).logits[0].argmax(-1).tolist()  # type: ignore[operator]
+    found: tuple[list[bool], list[bool]] = ([], [])
+    before = ""
+    for at, (token, own) in enumerate(zip(ids, said, strict=True)):
+        if own and before.endswith(VALUE):
+            found[0].append(likeliest[at - 1] == token)
+        elif own and before.endswith(KEYS):
+            found[1].append(likeliest[at - 1] == token)
+        before += chat.decode([token])
+    return found
+
+
+def main() -> None:
+    """Train and print a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("steps", type=int)
+    parser.add_argument("--one", action="store_true")
+    parser.add_argument("--directions", type=int, default=nano.WORD_RANK)
+    given = parser.parse_args()
+    nano.WORD_RANK = given.directions
+    model, tokenizer = nano.widened(models.NANO, CLARIFY.parts, CLARIFY.words)
+    chat, began, batch = Chat(tokenizer, "nano"), time.perf_counter(), 32 if given.one else 16
+    tests: dict[str, Draw] = {"two keys, two values": partial(one_fact_a_turn, most=2)}
+    if not given.one:
+        tests = {
+            f"{few} values, hard {hard:g}": partial(listing, few, hard) for few, hard in ((1, 0.0), (4, 0.0), (4, 1.0))
+        }
+    print(f"| step | seconds | loss | {' | '.join(tests)} |\n|{'---|' * (3 + len(tests))}")
+
+    def pairs() -> Iterator[Pair]:
+        random = generator("benchmarks.reading")
+        for drawn in itertools.count():
+            hard = drawn / (given.steps * batch)
+            most = 1 + min(3, int(random.random() * (1 + 6 * hard)))
+            yield one_fact_a_turn(random) if given.one else listing(most, min(1.0, hard), random)
+
+    def tell(step: int, loss: float) -> None:
+        if (step + 1) % EVERY:
+            return
+        row = [f"{step + 1} | {time.perf_counter() - began:.0f} | {loss:.2f}"]
+        for draw in tests.values():
+            random = generator("benchmarks.reading", "shown")
+            found = [right(model, chat, draw(random)) for _ in range(SHOWN)]
+            values, keys = ([each for own in found for each in own[i]] for i in (0, 1))
+            row.append(f"{np.mean(values):.2f} / {np.mean(keys):.2f}")
+        print(f"| {' | '.join(row)} |", flush=True)
+
+    nano.train_nano(model, tokenizer, pairs(), nano.NanoTraining(given.steps, batch, RATE, bf16=True, buckets=2), tell)
+
+
+if __name__ == "__main__":
+    main()

@@ -63,8 +63,8 @@ class NanoTraining:
     """How to train from scratch: Muon (Jordan et al. 2024) for the matrices inside, AdamW for the rest.
 
     The learning rate warms up linearly and falls to a tenth of `lr` on a cosine. A step is computed in `shards`
-    side by side, one thread each: such small products gain nothing from more threads on one of them. `bf16`: products
-    in bf16, where the processor has them.
+    side by side, one thread each: such small products gain nothing from more threads on one of them. The next batch is
+    drawn meanwhile. `bf16`: products in bf16, where the processor has them.
     """
 
     steps: int
@@ -163,18 +163,21 @@ def train_nano(
     workers = [copy.deepcopy(model).to(dtype).train() for _ in range(settings.shards)]
     optimizers = _optimizers(model, settings, dtype)
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(settings.shards)  # of this thread alone, which steps the weights
     loss = math.nan
     try:
-        with ThreadPoolExecutor(settings.shards) as pool:
+        with (
+            ThreadPoolExecutor(settings.shards, initializer=torch.set_num_threads, initargs=(1,)) as pool,
+            ThreadPoolExecutor(1) as drawer,
+        ):
+            batch = drawer.submit(next, drawn, None)
             for step in range(settings.steps):
-                try:
-                    batch = next(drawn)
-                except StopIteration:
-                    raise InputError(f"the training pairs ran out at step {step} of {settings.steps}") from None
+                shards = _shards(batch.result(), settings.shards, step, settings.steps)
+                if step + 1 < settings.steps:
+                    batch = drawer.submit(next, drawn, None)
                 for group in (g for o in optimizers for g in o.param_groups):
                     group["lr"] = settings.lr * learning_rate_factor(step, settings)
-                loss = sum(pool.map(_shard_backward, workers, _shards(batch, settings.shards)))
+                loss = sum(pool.map(_shard_backward, workers, shards))
                 _step(model, workers, optimizers)
                 if progress is not None:
                     progress(step, loss)
@@ -199,8 +202,10 @@ def reply_loss(model: Any, ids: Tensor, replies: Tensor, tokens: int) -> Tensor:
 Shard = tuple[Tensor, Tensor, int]
 
 
-def _shards(batch: tuple[Tensor, Tensor], count: int) -> list[Shard]:
+def _shards(batch: tuple[Tensor, Tensor] | None, count: int, step: int, steps: int) -> list[Shard]:
     """Every `count`-th row to the same shard, each with the number of reply tokens of the whole batch."""
+    if batch is None:
+        raise InputError(f"the training pairs ran out at step {step} of {steps}")
     ids, replies = batch
     return [(ids[i::count], replies[i::count], int(replies.sum())) for i in range(count)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from askfirst.clarify.calls import ASSUMPTIONS, DECLINE, INFO, Call
-from askfirst.clarify.oracle import ask, best_plan, optimal, propose, ways_to_ask
+from askfirst.clarify.oracle import as_said, ask, best_plan, optimal, propose, ways_to_ask
 from askfirst.clarify.problem import BUDGET, hidden_of
 from askfirst.values import Demonstration, Scenario
 
@@ -20,7 +20,7 @@ def demonstrations(scenario: Scenario, seed: int = 0) -> tuple[Demonstration, ..
         return (honest,)
     keys = hidden_of(scenario).problem.keys
     plan = {key.name: key.known or key.values[key.chances.index(max(key.chances))] for key in keys}
-    return honest, Demonstration(propose(plan), guess=True)
+    return honest, Demonstration(propose(as_said(scenario, plan)), guess=True)
 
 
 def habits() -> Mapping[str, Policy]:

@@ -268,14 +268,13 @@ def rate(record: EvalRecord, metric: str) -> float:
 
 
 def halves(record: EvalRecord, metric: str) -> tuple[float, float] | None:
-    """The metric on either half of the items, parted by a hash of their ids; None where a half has none of them."""
+    """The metric, one of SELECTABLE, on either half of the items, parted by a hash of their ids; None where a half has
+    none of them."""
     parts: tuple[list[ItemOutcome], list[ItemOutcome]] = [], []
     for item in record.items:
         parts[hashlib.sha256(item.scenario_id.encode()).digest()[0] & 1].append(item)
-    if not all(any(_belongs(item, _METRICS[metric][0]) for item in part) for part in parts):
-        return None
-    one, other = (rate(replace(record, items=tuple(part)), metric) for part in parts)
-    return one, other
+    one, other = (selectable(replace(record, items=tuple(part))).get(metric) for part in parts)
+    return None if one is None or other is None else (one, other)
 
 
 def summary(record: EvalRecord) -> dict[str, float]:
@@ -283,6 +282,12 @@ def summary(record: EvalRecord) -> dict[str, float]:
     return {
         m: rate(record, m) for m, (stratum, _) in _METRICS.items() if any(_belongs(i, stratum) for i in record.items)
     }
+
+
+def selectable(record: EvalRecord) -> dict[str, float]:
+    """Those of SELECTABLE that have items on this record."""
+    scores = [item.total for item in record.items if not item.trial]
+    return {**summary(record), **({MEAN_SCORE: mean(scores)} if scores else {})}
 
 
 class DevMetrics(FrozenMap):
@@ -298,7 +303,7 @@ class DevMetrics(FrozenMap):
                 f"selection sees {' and '.join(SELECTED_ON)} metrics only, not those of split {record.split!r}",
                 where=record.checkpoint,
             )
-        return cls({**summary(record), MEAN_SCORE: mean(item.total for item in record.items if not item.trial)})
+        return cls(selectable(record))
 
     def __reduce__(self) -> tuple[type[DevMetrics], tuple[dict[str, Any]]]:
         return (DevMetrics, (dict(self._items),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from askfirst import plan as plans
 from askfirst import plugins, watch
 from askfirst.errors import GateFailed
 from askfirst.events import Event
-from askfirst.metrics import halves
+from askfirst.metrics import SELECTABLE, halves
 from askfirst.monitors import Seen, measures
 from askfirst.plan import Plan
 from askfirst.policy import Sampling
@@ -66,6 +67,18 @@ def test_a_half_without_items_is_not_measured() -> None:
     one_sided = EvalRecord(1, "m", "c", "dev", 10, "slots@1", tuple(i for i in record(10, 0).items if i.passed))
     assert halves(one_sided, "ambiguous_pass") is None
     assert entries(one_sided, record(20, 0))[1]["monitors"]["selection_overfit"] is None
+
+
+@pytest.mark.parametrize("metric", SELECTABLE)
+def test_a_checkpoint_has_an_entry_whatever_it_is_selected_by(metric: str) -> None:
+    chosen = PLAN.model_copy(update={"selection": PLAN.selection.model_copy(update={"metric": metric})})
+    (entry,) = entries(record(10, 0), chosen=chosen)
+    assert (entry["halves"] is None) == (metric not in entry["dev"])
+
+
+def test_scores_are_halved_as_shares_are() -> None:
+    paid = replace(record(10, 0), items=tuple(replace(i, total=0.4 + 0.2 * i.passed) for i in record(10, 0).items))
+    assert halves(paid, "mean_score") == (pytest.approx(0.6), pytest.approx(0.4))
 
 
 def test_the_gap_between_training_reward_and_dev_pass_is_a_series() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice, pairwise
 
 import pytest
@@ -10,9 +11,9 @@ from askfirst import plugins
 from askfirst.clarify.calls import parse_call
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.problem import hidden_of
-from askfirst.clarify.scenes import Draws
+from askfirst.clarify.scenes import HIGH, LOW, Draws
 from askfirst.retail.catalogue import LAST_NAMES
-from askfirst.specialists import ALL, CLARIFY, RETAIL, _words
+from askfirst.specialists import ALL, CLARIFY, RETAIL, _lists, _wordings, _words
 from askfirst.specialists import clarify as recipe
 from askfirst.specialists._lists import listing, with_few_values
 from askfirst.specialists._wordings import _blend, blended, disguised, reframed
@@ -22,6 +23,7 @@ from askfirst.specialists.core import Recipe, dialogues
 from askfirst.store import generator
 from askfirst.values import Message
 
+PRICED = re.compile(r"^(\w+) \((\d+)\): ", re.MULTILINE)
 HALF = Recipe(steps=8, batch=32, guesses_after=0.99)
 
 
@@ -114,6 +116,49 @@ def test_lists_hold_what_is_written_again() -> None:
         assert all(value in allowed[key] for key, value in plan.items())
         words += len(plan)
     assert words >= 300
+
+
+def test_plans_of_lists_have_the_order_of_the_request() -> None:
+    random, several = generator(1, "order"), 0
+    for _ in range(60):
+        (opening,), last = listing(3, 0.0, random)
+        request, plan = opening.content.rpartition("user said: ")[2], parse_call(last).plan
+        assert request.partition(": ")[2].rstrip(".").split(", ") == list(plan.values())
+        several += list(plan) != sorted(plan, key=opening.content.index)
+    assert several >= 30
+
+
+def test_the_dearest_key_is_asked_about_where_nothing_else_can_be_read() -> None:
+    random, answered = generator(1, "asked"), 0
+    taken = {price for split in ("dev", "sealed") for price in (*HIGH[split], *LOW[split])}
+    for _ in range(60):
+        (opening, question, _), last = _lists.asked(3, 1.0, True, random)
+        prices = {name.replace("_", " "): int(price) for name, price in PRICED.findall(opening.content)}
+        assert not taken & set(prices.values())
+        dearest = max(prices, key=lambda name: prices[name])
+        assert parse_call(question.content).question == f"What is the {dearest}?"
+        plan = parse_call(last).plan
+        assert {name.replace("_", " ") for name in plan} <= {dearest}
+        answered += len(plan)
+    assert 45 <= answered < 60
+
+
+def test_answers_are_read_where_nothing_of_the_request_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_wordings, "DULL", 1.0)
+    env, random, found = plugins.load("envs", "clarify"), generator(1, "dull"), 0
+    for scenario in env.scenarios("train", 40, 4, {"ambiguous": 1.0}):
+        first, *then = (d := env.demonstrations(scenario)[0]).reply, *d.then
+        if not then or hidden_of(scenario).state == "destructive":
+            continue
+        messages = (*env.start(scenario), Message("assistant", first))
+        messages += (env.step(scenario, messages),)
+        shown, last = disguised(scenario, messages, then[-1], random)
+        name = parse_call(shown[1].content).question.removeprefix("What is the ").rstrip("?").replace(" ", "_")
+        known = parse_call(then[-1]).plan
+        # What is not disguised, such as numbers, and what is answered.
+        assert len(parse_call(last).plan) <= len(known)
+        found += name in parse_call(last).plan
+    assert found >= 20
 
 
 def test_few_values_are_left_and_the_right_one_is_among_them() -> None:

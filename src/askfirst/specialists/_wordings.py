@@ -4,8 +4,9 @@ Two of the seven families are never seen in training. So keys and values may hav
 are common in English or made up, and some of these are what is said: only looking for a word again helps there. Or
 values are said in words of several of their ways at once, since a model that has seen few ways to say a value learns
 those by heart and reads no other. Some made-up values are said in words that have nothing to do with them: plans leave
-these keys out, which costs half of what a wrong guess does. Around the facts stand sentences of other families or words
-that mean nothing, as they will in requests that were never seen. Nothing here is of another split than train.
+these keys out, which costs half of what a wrong guess does, unless they have asked: answers can be read. Around the
+facts stand sentences of other families or words that mean nothing, as they will in requests that were never seen.
+Nothing here is of another split than train.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
-from askfirst.clarify.calls import ASSUMPTIONS, parse_call
+from askfirst.clarify.calls import parse_call
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import CONFIRM, Family, ways_of
 from askfirst.clarify.problem import DEFAULT, Problem, hidden_of
@@ -27,6 +29,7 @@ from askfirst.specialists.core import Pair
 from askfirst.values import Message, Scenario
 
 TRIES = 8
+DULL = 0.5  # share of the disguised dialogues with a question in whose request nothing that is disguised can be read
 # Words of users that tell what holds, not what: any others in their place tell as much.
 CONNECTIVES = ("either", "or else", "As I said", "Like I told you", "no, sorry", "I have no idea", "I know nothing")
 
@@ -35,33 +38,39 @@ def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, rand
     """The dialogue with made-up names for most keys and for all of their values, wherever these are said."""
     problem = hidden_of(scenario).problem
     family = FAMILIES[problem.family]
+    share = 1.0 if messages[1:] and random.random() < DULL else made.UNREAD
     unread: set[str] = set()
-    spoken: dict[str, str] = {}  # what users say → what they say instead
+    requested: dict[str, str] = {}  # what a request says → what it says instead
+    answered: dict[str, str] = {}  # what an answer says → what it says instead
     written: dict[str, str] = {}  # what stands in schema, notes and calls → what stands there instead
     for one in family.fields:
         # A number as a value would be taken for a price.
         if one.name == CONFIRM or one.values[-1].isdigit() or random.random() < 0.2:
             continue
-        name, shared = made.name(random), made.ending(random)
+        # Questions write a name without `_`, so that one of a word stays one.
+        name, shared = made.name(random)[: 1 + one.name.count("_")], made.ending(random)
         written |= {one.name.replace("_", " "): " ".join(name), one.name: "_".join(name)}
-        if random.random() < made.UNREAD:
+        if random.random() < share:
             unread.add(one.name)
         for value in one.values:
             own = made.value(shared, random)
             written[value] = " ".join((*own, *shared))
-            for way in one.ways(value):
-                spoken[way.lower()] = made.unread(random) if one.name in unread else made.told(own, shared, random)
+            for way in map(str.lower, one.ways(value)):
+                answered[way] = made.told(own, shared, random)
+                requested[way] = made.unread(random) if one.name in unread else answered[way]
     shown, mark, request = messages[0].content.rpartition(SAID)
-    opening = Message("user", _swapped(shown, written) + mark + reframed(scenario, _swapped(request, spoken), random))
-    rest = [Message(m.role, _swapped(m.content, spoken if m.role == "user" else written)) for m in messages[1:]]
+    opening = Message(
+        "user", _swapped(shown, written) + mark + reframed(scenario, _swapped(request, requested), random)
+    )
+    rest = [Message(m.role, _swapped(m.content, answered if m.role == "user" else written)) for m in messages[1:]]
     return (opening, *rest), _swapped(_without(last, problem, unread), written)
 
 
 def _without(last: str, problem: Problem, unread: set[str]) -> str:
-    """The call without the entries of a plan that only the user's words tell, for keys whose words tell nothing."""
+    """The call without the entries of a plan that only the request tells, for keys of which it tells nothing."""
     call = parse_call(last)
-    held = (*call.plan.get(ASSUMPTIONS, ()), *(key.name for key in problem.keys if key.source == DEFAULT))
-    return replace(call, plan={k: v for k, v in call.plan.items() if k not in unread or k in held}).text()
+    only_there = {key.name for key in problem.keys if key.known is not None and key.source != DEFAULT} & unread
+    return replace(call, plan={k: v for k, v in call.plan.items() if k not in only_there}).text()
 
 
 def blended(scenario: Scenario, messages: tuple[Message, ...], random: np.random.Generator) -> tuple[Message, ...]:
@@ -101,14 +110,19 @@ def _swapped(text: str, words: dict[str, str]) -> str:
     """The text with each of the words, longest first, replaced."""
     if not words:
         return text
-    longest = sorted(words, key=len, reverse=True)
-    pattern = re.compile(r"(?<![\w#])(" + "|".join(map(re.escape, longest)) + r")(?!\w)", re.IGNORECASE)
 
     def swap(match: re.Match[str]) -> str:
         found = words.get(match[0]) or words[match[0].lower()]
         return found[:1].upper() + found[1:] if match[0][0].isupper() else found
 
-    return pattern.sub(swap, text)
+    return _pattern(frozenset(words)).sub(swap, text)
+
+
+@lru_cache(maxsize=1024)
+def _pattern(words: frozenset[str]) -> re.Pattern[str]:
+    """Finds whole words, the longest first; a family has few sets of them, and to compile one takes milliseconds."""
+    longest = sorted(words, key=lambda word: (-len(word), word))
+    return re.compile(r"(?<![\w#])(" + "|".join(map(re.escape, longest)) + r")(?!\w)", re.IGNORECASE)
 
 
 def reframed(scenario: Scenario, request: str, random: np.random.Generator) -> str:

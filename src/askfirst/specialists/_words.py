@@ -39,8 +39,8 @@ COMMON: list[str] = [
 
 
 def word(random: np.random.Generator) -> str:
-    """A common word; or, one in four, letters that are none, which only looking again helps to write."""
-    if random.random() < 0.75:
+    """A common word; or, one in eight, letters that are none, which only looking again helps to write."""
+    if random.random() < 0.875:
         return COMMON[int(random.integers(len(COMMON)))]
     return odd(random) if random.random() < 0.5 else made_up(random)
 

@@ -1,8 +1,8 @@
 """The model `nano-clarify`: `nano` that has learnt to read the openings of `clarify` and to plan.
 
-At first most of its dialogues are lists to look up (`_lists`) and drills: tasks with two keys or three, which are a
-third as long. Later fewer are. And at first most keys have but one value or two: writing again what stands there comes
-before telling which of it is meant. How dialogues are worded anew stands in `_wordings`.
+Most of its dialogues are tasks. Some are lists to look up (`_lists`), and at first half are drills: tasks with two
+keys or three, which are a third as long. Later fewer are. And at first most keys have but one value or two: writing
+again what stands there comes before telling which of it is meant. How dialogues are worded anew stands in `_wordings`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from askfirst.store import generator
 from askfirst.values import Scenario
 from askfirst.warmstart import demonstration_scenarios
 
-DISGUISED, BLENDED = 0.45, 0.40  # shares of the dialogues
-DRILLS = (0.9, 0.3)  # share of the dialogues at first, and at last
-LISTINGS = (0.7, 0.2)  # share of the dialogues that are about no task, but long lists to look up, at first and at last
-FEW_UNTIL = 0.4  # share of the build up to which keys of some dialogues have one value, two or three to choose from
+DISGUISED, BLENDED = 0.25, 0.40  # shares of the dialogues
+DRILLS = (0.5, 0.1)  # share of the dialogues at first, and at last
+LISTINGS = (0.3, 0.1)  # share of the dialogues that are about no task, but long lists to look up, at first and at last
+FEW_UNTIL = 0.2  # share of the build up to which keys of some dialogues have one value, two or three to choose from
 # Fixed parts of openings and calls, a token each.
 PARTS = (
     '{"name": "ask_question", "arguments": {"question": "What is the ',
@@ -70,7 +70,10 @@ def retold(scenario: Scenario, told: Told, random: np.random.Generator) -> Pair:
     messages, last, done = told
     few = 1 + min(3, int(4 * random.random() * min(1.0, 2 * done / FEW_UNTIL)))
     if random.random() < np.interp(done, (0.0, 1.0), LISTINGS):
-        return _lists.listing(few, min(1.0, done / FEW_UNTIL), random)
+        hard = min(1.0, done / FEW_UNTIL)
+        if scenario.ambiguous:
+            return _lists.asked(few, hard, bool(messages[1:]), random)
+        return _lists.listing(few, hard, random)
     part = random.random()
     if part < DISGUISED:
         messages, last = _wordings.disguised(scenario, messages, last, random)
@@ -82,4 +85,4 @@ def retold(scenario: Scenario, told: Told, random: np.random.Generator) -> Pair:
 
 
 WORDS = (*_words.KNOWN, *_words.COMMON)
-CLARIFY = Specialist("nano-clarify", "clarify", PARTS, Recipe(steps=2400), scenarios, WORDS, retold)
+CLARIFY = Specialist("nano-clarify", "clarify", PARTS, Recipe(steps=4800), scenarios, WORDS, retold)

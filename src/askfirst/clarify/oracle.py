@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from askfirst.calls import ASK
@@ -10,9 +9,8 @@ from askfirst.clarify.calls import ASSUMPTIONS, DECLINE, PLAN, Call
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.family import CONFIRM, PROCEED
 from askfirst.clarify.optimum import optimum
-from askfirst.clarify.problem import REQUEST, Hidden, hidden_of
+from askfirst.clarify.problem import Hidden, hidden_of
 from askfirst.clarify.scenes import Draws
-from askfirst.replies import SAID
 from askfirst.store import generator
 from askfirst.values import Scenario
 
@@ -20,30 +18,14 @@ from askfirst.values import Scenario
 def optimal(scenario: Scenario, seed: int = 0, by_name: bool = False) -> tuple[str, ...]:
     """An optimal episode, one call a turn: the questions that are worth their price, then the best plan.
 
-    `by_name`: questions name the key as the opening does, so that who has read it can ask about any family, and the
-    plan has its keys in the order of the request.
+    `by_name`: questions name the key as the opening does, so that who has read it can ask about any family.
     """
     hidden, draws = hidden_of(scenario), Draws(generator("clarify", "demonstration", scenario.id, seed))
     if hidden.problem.beyond:
         return (propose({DECLINE: "this is not a task of mine"}),)
     asks = optimum(hidden.problem).asks
     questions = [ask(naming(name) if by_name else draws.pick(ways_to_ask(hidden, name))) for name in asks]
-    plan = best_plan(hidden, asks)
-    return (*questions, propose(as_said(scenario, plan) if by_name else plan))
-
-
-def as_said(scenario: Scenario, plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan with what the request states first, in its order, and the rest as it is.
-
-    To write down one fact after the other is easier to learn than to search the whole request for each key.
-    """
-    hidden, request = hidden_of(scenario), scenario.opening[0].content.rpartition(SAID)[2]
-    places: dict[str, int] = {}
-    for key in hidden.problem.keys:
-        if key.known is not None and key.source == REQUEST:
-            said = re.search(rf"(?<!\w){re.escape(hidden.words[key.name])}(?!\w)", request, re.IGNORECASE)
-            places |= {key.name: said.start()} if said else {}
-    return {name: plan[name] for name in sorted(plan, key=lambda name: places.get(name, len(request)))}
+    return (*questions, propose(best_plan(hidden, asks)))
 
 
 def best_plan(hidden: Hidden, asked: tuple[str, ...]) -> dict[str, Any]:

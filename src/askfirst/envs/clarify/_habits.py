@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from askfirst.clarify.calls import ASSUMPTIONS, DECLINE, INFO, Call
-from askfirst.clarify.oracle import as_said, ask, best_plan, optimal, propose, ways_to_ask
-from askfirst.clarify.problem import BUDGET, hidden_of
+from askfirst.clarify.calls import ASSUMPTIONS, DECLINE, INFO, PLAN, Call, parse_call
+from askfirst.clarify.oracle import ask, best_plan, optimal, propose, ways_to_ask
+from askfirst.clarify.problem import BUDGET, REQUEST, hidden_of
+from askfirst.replies import SAID
 from askfirst.values import Demonstration, Scenario
 
 Policy = Callable[[Scenario], str | tuple[str, ...]]
 
 
 def demonstrations(scenario: Scenario, seed: int = 0) -> tuple[Demonstration, ...]:
-    """An optimal episode that asks by name; where it asks, also a plan of guesses that does not say so."""
-    first, *then = optimal(scenario, seed, by_name=True)
+    """An optimal episode that asks by name; where it asks, also a plan of guesses that does not say so.
+
+    Plans have the order of the request.
+    """
+    first, *then = (as_said(scenario, reply) for reply in optimal(scenario, seed, by_name=True))
     honest = Demonstration(first, guess=False, then=tuple(then))
     if not scenario.ambiguous:
         return (honest,)
     keys = hidden_of(scenario).problem.keys
     plan = {key.name: key.known or key.values[key.chances.index(max(key.chances))] for key in keys}
-    return honest, Demonstration(propose(as_said(scenario, plan)), guess=True)
+    return honest, Demonstration(as_said(scenario, propose(plan)), guess=True)
+
+
+def as_said(scenario: Scenario, reply: str) -> str:
+    """The reply; a plan with what the request states first, in its order, and the rest as it is.
+
+    To write down one fact after the other is easier to learn than to search the whole request for each key.
+    """
+    call = parse_call(reply)
+    if call.name != PLAN:
+        return reply
+    hidden, request = hidden_of(scenario), scenario.opening[0].content.rpartition(SAID)[2]
+    places: dict[str, int] = {}
+    for key in hidden.problem.keys:
+        if key.known is not None and key.source == REQUEST:
+            said = re.search(rf"(?<!\w){re.escape(hidden.words[key.name])}(?!\w)", request, re.IGNORECASE)
+            places |= {key.name: said.start()} if said else {}
+    plan: dict[str, Any] = {n: call.plan[n] for n in sorted(call.plan, key=lambda n: places.get(n, len(request)))}
+    return propose(plan)
 
 
 def habits() -> Mapping[str, Policy]:

@@ -1,11 +1,12 @@
-"""Optimal episodes: what demonstrations write down first is what the request says first."""
+"""Demonstrations: what demonstrations write down first is what the request says first."""
 
 from __future__ import annotations
 
 from askfirst import plugins
 from askfirst.clarify.calls import ASSUMPTIONS, parse_call
-from askfirst.clarify.oracle import as_said, best_plan, optimal
+from askfirst.clarify.oracle import best_plan, optimal, propose
 from askfirst.clarify.problem import REQUEST, hidden_of
+from askfirst.envs.clarify._habits import as_said
 
 
 def test_demonstrations_plan_in_the_order_of_the_request_and_earn_the_same() -> None:
@@ -28,5 +29,5 @@ def test_what_no_request_states_stays_behind_in_its_order() -> None:
     env = plugins.load("envs", "clarify")
     (scenario,) = env.scenarios("train", 1, 3, {"out_of_scope": 1.0})
     plan = best_plan(hidden_of(scenario), ())
-    assert list(as_said(scenario, plan)) == list(plan)
+    assert as_said(scenario, propose(plan)) == propose(plan)
     assert list(plan)[-1] == ASSUMPTIONS

@@ -2,7 +2,7 @@
 
 A model that reads tasks alone meets too few words twice to learn, in as many steps as a build has, how to write one
 again that it has never written. Here most of a reply is that. First each key has one value, then there are more.
-In most of them the request cannot be read: then the dearest key is worth a question, and its answer can be read.
+In some of them the request cannot be read: then the dearest key is worth a question, and its answer can be read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Demonstrations: what demonstrations write down first is what the request says first."""
+"""What demonstrations write down first is what the request says first."""
 
 from __future__ import annotations
 

@@ -172,12 +172,13 @@ def train_nano(
         ):
             batch = drawer.submit(next, drawn, None)
             for step in range(settings.steps):
-                shards = _shards(batch.result(), settings.shards, step, settings.steps)
+                if (rows := batch.result()) is None:
+                    raise InputError(f"the training pairs ran out at step {step} of {settings.steps}")
                 if step + 1 < settings.steps:
                     batch = drawer.submit(next, drawn, None)
                 for group in (g for o in optimizers for g in o.param_groups):
                     group["lr"] = settings.lr * learning_rate_factor(step, settings)
-                loss = sum(pool.map(_shard_backward, workers, shards))
+                loss = sum(pool.map(_shard_backward, workers, _shards(rows, settings.shards)))
                 _step(model, workers, optimizers)
                 if progress is not None:
                     progress(step, loss)
@@ -202,10 +203,8 @@ def reply_loss(model: Any, ids: Tensor, replies: Tensor, tokens: int) -> Tensor:
 Shard = tuple[Tensor, Tensor, int]
 
 
-def _shards(batch: tuple[Tensor, Tensor] | None, count: int, step: int, steps: int) -> list[Shard]:
+def _shards(batch: tuple[Tensor, Tensor], count: int) -> list[Shard]:
     """Every `count`-th row to the same shard, each with the number of reply tokens of the whole batch."""
-    if batch is None:
-        raise InputError(f"the training pairs ran out at step {step} of {steps}")
     ids, replies = batch
     return [(ids[i::count], replies[i::count], int(replies.sum())) for i in range(count)]
 

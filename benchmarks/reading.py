@@ -20,7 +20,7 @@ from askfirst.backends._chat import Chat
 from askfirst.backends.hf import models, nano
 from askfirst.clarify.calls import PLAN, Call
 from askfirst.replies import SAID
-from askfirst.specialists._lists import listing
+from askfirst.specialists._lists import in_turn
 from askfirst.specialists._words import COMMON
 from askfirst.specialists.clarify import CLARIFY
 from askfirst.specialists.core import Pair
@@ -79,7 +79,7 @@ def main() -> None:
     tests: dict[str, Draw] = {"two keys, two values": partial(one_fact_a_turn, most=2)}
     if not given.one:
         tests = {
-            f"{few} values, hard {hard:g}": partial(listing, few, hard) for few, hard in ((1, 0.0), (4, 0.0), (4, 1.0))
+            f"{few} values, hard {hard:g}": partial(in_turn, few, hard) for few, hard in ((1, 0.0), (4, 0.0), (4, 1.0))
         }
     print(f"| step | seconds | loss | {' | '.join(tests)} |\n|{'---|' * (3 + len(tests))}")
 
@@ -88,7 +88,7 @@ def main() -> None:
         for drawn in itertools.count():
             hard = drawn / (given.steps * batch)
             most = 1 + min(3, int(random.random() * (1 + 6 * hard)))
-            yield one_fact_a_turn(random) if given.one else listing(most, min(1.0, hard), random)
+            yield one_fact_a_turn(random) if given.one else in_turn(most, min(1.0, hard), random)
 
     def tell(step: int, loss: float) -> None:
         if (step + 1) % EVERY:

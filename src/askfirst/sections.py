@@ -104,8 +104,8 @@ class WarmstartSection(Section):
 
     Of the demonstrations on ambiguous requests, `guessing_share` guess instead of asking, but none in the first
     `guesses_after` of the steps: a model that has first learnt what needs a question can be taught to ask again.
-    `noted_share` of all show, beside the request, the notes that a teacher is shown of a sibling that passed, and do as
-    these do: who never read notes makes no teacher.
+    `noted_share` of all show, beside the request, notes as a teacher is shown them, of a sibling that passed and of
+    what was wrong in an episode that failed, and do what is right: who never read notes makes no teacher.
     """
 
     steps: int = Field(ge=1)

@@ -57,11 +57,13 @@ def require_start(
 
 
 def made_with(plan: Plan) -> str:
-    """A hash of what makes a starting policy beside its seed: the model, the warm start and the form of its notes."""
+    """A hash of what makes a starting policy beside its seed: the model, the warm start and what its notes show."""
     made = [plan.model.model_dump(), plan.model_dump()["warmstart"]]
     if plan.warmstart is not None and plan.warmstart.noted_share:
         teacher = plan.teacher or TeacherSection()
-        made.append([teacher.place, teacher.closing])
+        made.append([teacher.place, teacher.closing, teacher.context])
+        if teacher.context != "sibling":
+            made.append([section.model_dump() for section in (plan.reward, plan.judge) if section is not None])
     return content_hash(made)
 
 

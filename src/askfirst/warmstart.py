@@ -6,24 +6,42 @@ in the state that the policy-gradient stage is for: it can ask, and mostly does 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 import numpy as np
 
 from askfirst.cases import play
+from askfirst.contracts.policies import policies
 from askfirst.errors import EnvironmentFault
 from askfirst.notes import Notes, shown, told
 from askfirst.plan import Plan
 from askfirst.policy import Policy, StepSettings
-from askfirst.rollout import Stage
+from askfirst.rollout import Scorer, Stage, judged
 from askfirst.sections import TeacherSection, WarmstartSection
 from askfirst.steps import learning_rate
 from askfirst.store import generator, seed_from
+from askfirst.teaching import feedback
 from askfirst.values import Demonstration, Floats, Message, Row, Scenario
 
 AMBIGUOUS_SHARE = 0.5  # of the demonstrations; the rest shows every other kind of reply
+# By `teacher.context`: whether a sibling is shown and whether feedback is, in equal shares of the noted demonstrations.
+SIBLING, FEEDBACK, BOTH = (True, False), (False, True), (True, True)
+SHOWN: Mapping[str, tuple[tuple[bool, bool], ...]] = {
+    "sibling": (SIBLING,),
+    "feedback": (FEEDBACK,),
+    "sibling_else_feedback": (SIBLING, FEEDBACK),
+    "both": (SIBLING, FEEDBACK, BOTH),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Noting:
+    """How notes are shown, and who says of an episode what went wrong; without `scorer` no feedback is shown."""
+
+    teacher: TeacherSection = field(default_factory=TeacherSection)
+    scorer: Scorer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +57,24 @@ class CrossEntropy:
         return -scale * float(logprobs[mask].sum()), np.where(mask, -scale, 0.0)
 
 
-def warmstart(stage: Stage, policy: Policy, plan: Plan, seed: int, progress: Callable[[int, int, float], None]) -> None:
-    """Run the plan's supervised steps and make the result the reference. `progress(done, total, loss)`."""
-    section = plan.warmstart
+def warmstart(
+    stage: Stage,
+    policy: Policy,
+    plan: Plan,
+    seed: int,
+    progress: Callable[[int, int, float], None],
+    scorer: Scorer | None = None,
+) -> None:
+    """Run the plan's supervised steps and make the result the reference. `progress(done, total, loss)`.
+
+    `scorer` is the plan's: where notes are shown, it says what went wrong in an episode.
+    """
+    section, noting = plan.warmstart, Noting(plan.teacher or TeacherSection(), scorer)
     if section is None:
         return
     for step in range(section.steps):
         at = (step, seed_from(seed, "warmstart", step))
-        rows = demonstration_rows(stage, policy, section, at, plan.teacher)
+        rows = demonstration_rows(stage, policy, section, at, noting)
         lr = learning_rate(section.lr, step, section.steps, "cosine", max(1, section.steps // 20))
         result = policy.update(rows, CrossEntropy(rows), StepSettings(lr))
         progress(step + 1, section.steps, result.value)
@@ -54,12 +82,9 @@ def warmstart(stage: Stage, policy: Policy, plan: Plan, seed: int, progress: Cal
 
 
 def demonstration_rows(
-    stage: Stage, policy: Policy, section: WarmstartSection, at: tuple[int, int], teacher: TeacherSection | None = None
+    stage: Stage, policy: Policy, section: WarmstartSection, at: tuple[int, int], noting: Noting | None = None
 ) -> list[Row]:
-    """A supervised batch: one demonstration for each of `batch` train scenarios. `at`: the step, and its seed.
-
-    `teacher` says how notes are shown.
-    """
+    """A supervised batch: one demonstration for each of `batch` train scenarios. `at`: the step, and its seed."""
     step, name = at
     guessing = guessing_share(section.guessing_share, section.guesses_after, step / section.steps)
     scenarios = demonstration_scenarios(stage.env, section.batch, name)
@@ -68,19 +93,36 @@ def demonstration_rows(
     for scenario in scenarios:
         noted = bool(section.noted_share) and random.random() < section.noted_share
         chosen = choose_demonstration(stage.env, scenario, 0.0 if noted else guessing, random)
-        opening = with_notes(stage, scenario, teacher or TeacherSection(), random) if noted else ()
+        opening = with_notes(stage, scenario, noting or Noting(), random) if noted else ()
         rows.append(dialogue_row(stage, policy, scenario, (chosen.reply, *chosen.then), opening))
     return rows
 
 
-def with_notes(
-    stage: Stage, scenario: Scenario, teacher: TeacherSection, random: np.random.Generator
-) -> tuple[Message, ...]:
-    """The prompt as a teacher is shown it, with a demonstration as what a sibling said that passed."""
-    honest = choose_demonstration(stage.env, scenario, 0.0, random)
-    behind = play(stage.env, scenario, (honest.reply, *honest.then)).messages[len(stage.env.start(scenario)) :]
-    notes = Notes(solution=told(behind))
-    return shown(stage.prompt(scenario), notes, teacher.closing, before=teacher.place == "before")
+def with_notes(stage: Stage, scenario: Scenario, noting: Noting, random: np.random.Generator) -> tuple[Message, ...]:
+    """The prompt as a teacher is shown it: with a demonstration as what a sibling said that passed, with feedback on an
+    episode that did not, or with both."""
+    ways = SHOWN[noting.teacher.context] if noting.scorer else (SIBLING,)
+    sibling, said = ways[int(random.integers(len(ways)))]
+    solution = ""
+    if sibling:
+        honest = choose_demonstration(stage.env, scenario, 0.0, random)
+        behind = play(stage.env, scenario, (honest.reply, *honest.then)).messages[len(stage.env.start(scenario)) :]
+        solution = told(behind)
+    notes = Notes(solution, criticism(stage.env, scenario, noting.scorer, random) if said and noting.scorer else "")
+    return shown(stage.prompt(scenario), notes, noting.teacher.closing, before=noting.teacher.place == "before")
+
+
+def criticism(env: ModuleType, scenario: Scenario, scorer: Scorer, random: np.random.Generator) -> str:
+    """What there is to say about an episode of a habit that fails the scenario, any of those that do; empty where none
+    fails."""
+    habits = list(policies(env).values())
+    for i in random.permutation(len(habits)):
+        said = habits[int(i)](scenario)
+        rollout = judged(env, scorer, scenario, 0, play(env, scenario, (said,) if isinstance(said, str) else said))
+        if not rollout.score.passed:
+            [judgement] = scorer.judge([rollout]) if scorer.judge else [None]
+            return feedback(replace(rollout, judgement=judgement))
+    return ""
 
 
 def dialogue_row(

@@ -15,7 +15,7 @@ from askfirst.clarify.scenes import HIGH, LOW, Draws
 from askfirst.retail.catalogue import LAST_NAMES
 from askfirst.specialists import ALL, CLARIFY, RETAIL, _lists, _wordings, _words
 from askfirst.specialists import clarify as recipe
-from askfirst.specialists._lists import listing, with_few_values
+from askfirst.specialists._lists import in_turn, with_few_values
 from askfirst.specialists._wordings import _blend, blended, disguised, reframed
 from askfirst.specialists._words import SEEN
 from askfirst.specialists.clarify import PARTS, drill
@@ -105,27 +105,29 @@ def test_what_nobody_can_read_is_left_out_of_the_plan(monkeypatch: pytest.Monkey
 
 
 def test_lists_hold_what_is_written_again() -> None:
-    random, words = generator(1, "lists"), 0
+    random, facts = generator(1, "lists"), 0
     for few in (1, 2, 4) * 30:
-        (opening,), last = listing(few, 0.5, random)
-        lines = opening.content.rpartition("\nuser said: ")[0].split("\n")
+        messages, last = in_turn(few, 0.5, random)
+        lines = messages[0].content.rpartition("\nuser said: ")[0].split("\n")
         shown = dict(line.split("): ") for line in lines if "): " in line)
         allowed = {key.partition(" (")[0]: values.split(" | ") for key, values in shown.items()}
         assert {len(values) for values in allowed.values()} == {few}
-        plan = parse_call(last).plan
-        assert all(value in allowed[key] for key, value in plan.items())
-        words += len(plan)
-    assert words >= 300
+        plans = [parse_call(text).plan for text in (*(m.content for m in messages if m.role == "assistant"), last)]
+        said = [next(iter(plan.items())) for plan in plans]
+        assert all(len(plan) == 1 for plan in plans)
+        assert all(value in allowed[key] for key, value in said)
+        assert len(set(said)) == len(said) == min(_lists.FACTS, few * len(allowed))
+        facts += len(said)
+    assert facts >= 500
 
 
-def test_plans_of_lists_have_the_order_of_the_request() -> None:
-    random, several = generator(1, "order"), 0
-    for _ in range(60):
-        (opening,), last = listing(3, 0.0, random)
-        request, plan = opening.content.rpartition("user said: ")[2], parse_call(last).plan
-        assert request.partition(": ")[2].rstrip(".").split(", ") == list(plan.values())
-        several += list(plan) != sorted(plan, key=opening.content.index)
-    assert several >= 30
+def test_easy_facts_of_lists_are_said_as_they_are_shown() -> None:
+    random = generator(1, "easy")
+    for _ in range(30):
+        messages, last = in_turn(3, 0.0, random)
+        plans = [parse_call(text).plan for text in (*(m.content for m in messages if m.role == "assistant"), last)]
+        facts = [m.content.rpartition("user said: ")[2].rstrip(".") for m in messages if m.role == "user"]
+        assert facts == [value for plan in plans for value in plan.values()]
 
 
 def test_the_dearest_key_is_asked_about_where_nothing_else_can_be_read() -> None:

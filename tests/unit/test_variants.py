@@ -56,6 +56,14 @@ def test_arms_whose_notes_are_shown_otherwise_start_apart_where_notes_are_shown(
     assert len({start_name(plan, arm_plan(plan, arm.name), 0) for arm in plan.arm}) == names
 
 
+@pytest.mark.parametrize(("context", "names"), [("sibling", 1), ("feedback", 2)])
+def test_arms_whose_feedback_comes_from_other_rewards_start_apart_where_it_is_shown(context: str, names: int) -> None:
+    arms = "[{ name = 'anchored' }, { name = 'free', set = { 'reward.name' = 'judgment' } }]"
+    teacher = f"teacher.context='{context}'"
+    plan = plans.load(EXAMPLE, [WARM, "warmstart.noted_share=0.5", "teacher.kind='frozen'", teacher, f"arm={arms}"])
+    assert len({start_name(plan, arm_plan(plan, arm.name), 0) for arm in plan.arm}) == names
+
+
 @pytest.mark.parametrize("sets", [("matrix.betas=[0.0, 0.02]", "arm=[{ name = 'anchored' }]"), ()])
 def test_a_warm_start_that_is_shared_is_made_before_variants_part(
     sets: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

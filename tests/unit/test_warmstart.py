@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from askfirst import plugins
 from askfirst.cases import play
+from askfirst.contracts.policies import policies
 from askfirst.errors import EnvironmentFault
+from askfirst.judging import Judge
+from askfirst.notes import FEEDBACK, SOLVED
 from askfirst.policy import ModelSpec, Sampling
 from askfirst.replies import parse_reply
-from askfirst.rollout import Scorer, Stage
+from askfirst.rollout import Scorer, Stage, judged
 from askfirst.sections import TeacherSection, WarmstartSection
-from askfirst.warmstart import CrossEntropy, demonstration_rows, demonstration_scenarios, dialogue_row
+from askfirst.teaching import feedback
+from askfirst.warmstart import (
+    CrossEntropy,
+    Noting,
+    criticism,
+    demonstration_rows,
+    demonstration_scenarios,
+    dialogue_row,
+    with_notes,
+)
 
 ENV = plugins.load("envs", "judgment")
 STAGE = Stage(ENV, ENV.system_prompt("compact"), Sampling(64))
@@ -86,7 +100,7 @@ def test_a_share_is_shown_a_sibling_that_passed_and_does_as_it_did() -> None:
     stage = Stage(env, "", Sampling(64))
     section = SECTION.model_copy(update={"guesses_after": 0.0, "batch": 60, "noted_share": 0.5})
     teacher = TeacherSection(closing="Do so.", place="before")
-    rows = demonstration_rows(stage, policy, section, (0, 3), teacher)
+    rows = demonstration_rows(stage, policy, section, (0, 3), Noting(teacher))
     noted = honest = 0
     for scenario, row in zip(demonstration_scenarios(env, 60, 3), rows, strict=True):
         text = policy.decode(tuple(row.token_ids.tolist()))
@@ -103,6 +117,44 @@ def test_a_share_is_shown_a_sibling_that_passed_and_does_as_it_did() -> None:
     assert honest >= 8
     unnoted = demonstration_rows(stage, policy, section.model_copy(update={"noted_share": 0.0}), (0, 3))
     assert not any("[notes]" in policy.decode(tuple(row.token_ids.tolist())) for row in unnoted)
+
+
+@pytest.mark.parametrize(
+    ("context", "found"),
+    [
+        ("sibling", {(True, False)}),
+        ("feedback", {(False, True)}),
+        ("sibling_else_feedback", {(True, False), (False, True)}),
+        ("both", {(True, False), (False, True), (True, True)}),
+    ],
+)
+def test_notes_show_what_the_teacher_of_the_plan_is_shown(context: str, found: set[tuple[bool, bool]]) -> None:
+    env = plugins.load("envs", "retail")
+    scorer = replace(Scorer.named("retail"), judge=Judge(plugins.load("judges", "rules")))
+    noting = Noting(TeacherSection(context=context), scorer)
+    random, seen = np.random.default_rng(0), set()
+    for scenario in env.scenarios("train", 12, 3):
+        text = with_notes(Stage(env, "", Sampling(64)), scenario, noting, random)[-1].content
+        seen.add((SOLVED in text, FEEDBACK in text))
+        [honest] = {(d.reply, *d.then) for d in env.demonstrations(scenario) if not d.guess}
+        assert (SOLVED in text) is (honest[-1] in text)
+    assert seen == found
+
+
+def test_feedback_is_what_the_judge_says_of_a_habit_that_fails() -> None:
+    env = plugins.load("envs", "retail")
+    scorer = replace(Scorer.named("retail"), judge=Judge(plugins.load("judges", "rules")))
+    [scenario] = env.scenarios("train", 1, 3, {"ambiguous": 1.0})
+    said = {criticism(env, scenario, scorer, np.random.default_rng(seed)) for seed in range(30)}
+    episodes = [
+        play(env, scenario, (r,) if isinstance(r, str) else r) for r in (h(scenario) for h in policies(env).values())
+    ]
+    rollouts = [judged(env, scorer, scenario, 0, episode) for episode in episodes]
+    failed = [rollout for rollout in rollouts if not rollout.score.passed]
+    assert len(said) > 2
+    assert said <= {judgement.feedback for judgement in scorer.judge(failed)}
+    by_reward = criticism(env, scenario, replace(scorer, judge=None), np.random.default_rng(0))
+    assert by_reward in {feedback(rollout) for rollout in failed}
 
 
 def test_demonstrated_episodes_of_clarify_are_whole_and_optimal() -> None:

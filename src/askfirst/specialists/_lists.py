@@ -27,66 +27,76 @@ PRICES = (6, 10, 12, 40, 60, 80)
 OTHER_SPLITS = {price for split in ("dev", "sealed") for price in (*HIGH[split], *LOW[split])}
 LOWER, HIGHER = ([n for n in range(*between) if n not in OTHER_SPLITS] for between in ((2, 20), (30, 100)))
 KEYS = (3, 8)
-SILENT = 0.6  # share of the keys of which nothing is said, in every other list
+FACTS = 10  # at most so many in a list
 
 
-def listing(few: int, hard: float, random: np.random.Generator) -> Pair:
-    """A desk that does not exist: made-up keys of `few` values each, and what is said, in any order, of all of them or,
-    in every other list, of some.
+def in_turn(few: int, hard: float, random: np.random.Generator) -> Pair:
+    """A desk that does not exist: made-up keys of `few` values each, and facts about them, one a turn.
 
-    `hard` from 0 to 1 is the share of facts that are said in part and among other words, and of lists in which, of a
-    share UNREAD of the keys, words tell nothing.
+    Each is answered by a plan of its key and value. No value is said twice, so that its key has to be found. `hard`
+    from 0 to 1 is the share of names and values that may have several words, and of facts that are said in part and
+    among other words.
     """
     rows = [_row(few, _one_of(PRICES, random), hard, random) for _ in range(int(random.integers(*KEYS)))]
-    silent = SILENT if random.random() < 0.5 else 0.0
-    facts: list[_Row] = []
-    for row in rows:
-        if not facts or random.random() >= silent:
-            unread = random.random() < hard * made.UNREAD
-            facts.append(replace(row, said=made.unread(random), value="") if unread else row)
-    facts = [facts[int(i)] for i in random.permutation(len(facts))]
-    request = f"{made.words(int(random.integers(1, 5)), random)}: {', '.join(row.said for row in facts)}."
-    plan = {row.name: row.value for row in facts if row.value}
-    return (_opening(rows, request, random),), Call(PLAN, plan=plan).text()
+    facts = [(row, at) for row in rows for at in range(few)]
+    order = [facts[int(i)] for i in random.permutation(len(facts))[:FACTS]]
+    said = [row.said(at, random.random() < hard, random) for row, at in order]
+    plans = [Call(PLAN, plan={row.name: row.values[at]}).text() for row, at in order]
+    messages = [_opening(rows, f"{said[0]}.", random)]
+    for reply, fact in zip(plans, said[1:], strict=False):
+        messages += [Message("assistant", reply), Message("user", f"{SAID}{fact}.")]
+    return tuple(messages), plans[-1]
 
 
 def asked(few: int, hard: float, asks: bool, random: np.random.Generator) -> Pair:
     """Such a desk and a request in words that mean nothing: a question about the key that costs most, and its answer.
 
-    Or, without `asks`, a guess of its value. `few` and `hard` as in `listing`; one answer in ten knows nothing.
+    Or, without `asks`, a guess of its value. `few` and `hard` as in `in_turn`; one answer in ten knows nothing.
     """
     dear = int(random.integers(count := int(random.integers(*KEYS))))
     rows = [_row(few, _one_of(HIGHER if i == dear else LOWER, random), hard, random) for i in range(count)]
-    row, knows = rows[dear], random.random() < 0.9
-    answer = row.said if knows else made.unread(random)
+    row, at, knows = rows[dear], int(random.integers(few)), random.random() < 0.9
+    answer = row.said(at, random.random() < hard, random) if knows else made.unread(random)
     opening = _opening(rows, f"{made.words(int(random.integers(3, 16)), random)}.", random)
     if not asks:
-        return (opening,), Call(PLAN, plan={row.name: row.value}).text()
+        return (opening,), Call(PLAN, plan={row.name: row.values[at]}).text()
     messages = (
         opening,
         Message("assistant", ask(naming(row.name))),
         Message("user", f"{answer[:1].upper()}{answer[1:]}.\nquestions left: {BUDGET - 1}"),
     )
-    return messages, Call(PLAN, plan={row.name: row.value} if knows else {}).text()
+    return messages, Call(PLAN, plan={row.name: row.values[at]} if knows else {}).text()
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A key as the opening shows it, one of its values, and how a user says that."""
+    """A key as the opening shows it, with values that may share how they end."""
 
-    line: str
     name: str
-    value: str
-    said: str
+    price: int
+    own: tuple[tuple[str, ...], ...]
+    shared: tuple[str, ...]
+
+    @property
+    def values(self) -> list[str]:
+        return [" ".join((*words, *self.shared)) for words in self.own]
+
+    @property
+    def line(self) -> str:
+        return f"{self.name} ({self.price}): {VALUES.join(self.values)}"
+
+    def said(self, at: int, hard: bool, random: np.random.Generator) -> str:
+        """How a user says a value: as it is shown or, `hard`, in part and among other words."""
+        return made.told(self.own[at], self.shared, random) if hard else self.values[at]
 
 
 def _row(few: int, price: int, hard: float, random: np.random.Generator) -> _Row:
-    name, shared = "_".join(made.name(random)), made.ending(random)
-    values = [made.value(shared, random) for _ in range(few)]
-    shown = [" ".join((*words, *shared)) for words in values]
-    chosen = int(random.integers(few))
-    said = made.told(values[chosen], shared, random) if random.random() < hard else shown[chosen]
-    return _Row(f"{name} ({price}): {VALUES.join(shown)}", name, shown[chosen], said)
+    """A key of `few` values; but for a share `hard` of these rows, its name and each value are one word."""
+    name, shared = made.name(random), made.ending(random)
+    own = [made.value(shared, random) for _ in range(few)]
+    if random.random() >= hard:
+        name, shared, own = name[:1], [], [words[:1] for words in own]
+    return _Row("_".join(name), price, tuple(map(tuple, own)), tuple(shared))
 
 
 def _opening(rows: Sequence[_Row], request: str, random: np.random.Generator) -> Message:

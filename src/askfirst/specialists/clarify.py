@@ -73,7 +73,7 @@ def retold(scenario: Scenario, told: Told, random: np.random.Generator) -> Pair:
         hard = min(1.0, done / FEW_UNTIL)
         if scenario.ambiguous:
             return _lists.asked(few, hard, bool(messages[1:]), random)
-        return _lists.listing(few, hard, random)
+        return _lists.in_turn(few, hard, random)
     part = random.random()
     if part < DISGUISED:
         messages, last = _wordings.disguised(scenario, messages, last, random)

@@ -1,8 +1,9 @@
-"""What `nano-clarify` learns to read from lists alone: python -m benchmarks.reading STEPS [--one] [--directions N]
+"""What `nano-clarify` learns to read from lists alone: python -m benchmarks.reading STEPS [--one [--words N]] [--directions N]
 
 Lists of `specialists._lists`, 16 a step, that get hard over all steps; or, with --one, 32 a step of two or three keys
 with two or three values of one word each, asked for one fact a turn. Every EVERY steps: the share of first tokens of
 values and of keys that are the likeliest, in SHOWN lists that are not trained on. --directions is `nano.WORD_RANK`.
+--words: so many of the common words, evenly spread, stand in the lists of --one; without it all of them do.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -32,10 +33,10 @@ VALUE, KEYS = '": "', ('{"plan": {"', '", "')  # what stands before a value, and
 Draw = Callable[[np.random.Generator], Pair]
 
 
-def one_fact_a_turn(random: np.random.Generator, most: int = 3) -> Pair:
+def one_fact_a_turn(random: np.random.Generator, known: Sequence[str], most: int = 3) -> Pair:
     """A list of two keys or more, at most `most`, with as many values; four of these are said, one a turn."""
     keys, values = (int(n) for n in random.integers(2, most + 1, size=2))
-    words = [COMMON[int(i)] for i in random.choice(len(COMMON), keys * (values + 1), replace=False)]
+    words = [known[int(i)] for i in random.choice(len(known), keys * (values + 1), replace=False)]
     rows = [words[i::keys] for i in range(keys)]
     shown = "\n".join(f"{key} (12): {' | '.join(own)}" for key, *own in rows)
     messages: list[Message] = []
@@ -71,12 +72,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", type=int)
     parser.add_argument("--one", action="store_true")
+    parser.add_argument("--words", type=int, default=len(COMMON))
     parser.add_argument("--directions", type=int, default=nano.WORD_RANK)
     given = parser.parse_args()
-    nano.WORD_RANK = given.directions
+    nano.WORD_RANK, known = given.directions, COMMON[:: len(COMMON) // given.words][: given.words]
     model, tokenizer = nano.widened(models.NANO, CLARIFY.parts, CLARIFY.words)
     chat, began, batch = Chat(tokenizer, "nano"), time.perf_counter(), 32 if given.one else 16
-    tests: dict[str, Draw] = {"two keys, two values": partial(one_fact_a_turn, most=2)}
+    tests: dict[str, Draw] = {"two keys, two values": partial(one_fact_a_turn, known=known, most=2)}
     if not given.one:
         tests = {
             f"{few} values, hard {hard:g}": partial(in_turn, few, hard) for few, hard in ((1, 0.0), (4, 0.0), (4, 1.0))
@@ -88,7 +90,7 @@ def main() -> None:
         for drawn in itertools.count():
             hard = drawn / (given.steps * batch)
             most = 1 + min(3, int(random.random() * (1 + 6 * hard)))
-            yield one_fact_a_turn(random) if given.one else in_turn(most, min(1.0, hard), random)
+            yield one_fact_a_turn(random, known) if given.one else in_turn(most, min(1.0, hard), random)
 
     def tell(step: int, loss: float) -> None:
         if (step + 1) % EVERY:

@@ -25,8 +25,12 @@ from askfirst.clarify.problem import DEFAULT, hidden_of
 from askfirst.measures import noted
 from askfirst.values import Scenario
 
-POLICIES = {"asks, reads all": (True, False), "asks": (True, True), "never asks, reads all": (False, False)}
-POLICIES |= {"never asks": (False, True)}
+POLICIES = {  # whether it asks, whether it reads by words alone
+    "asks, reads everything": (True, False),
+    "asks, reads by words": (True, True),
+    "never asks, reads everything": (False, False),
+    "never asks, reads by words": (False, True),
+}
 
 
 def words(text: str) -> set[str]:

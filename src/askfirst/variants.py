@@ -196,7 +196,7 @@ def warm(job: Run, variant: Job, policy: Policy, start: str) -> None:
     def tell(done: int, total: int, loss: float) -> None:
         job.listen(Event("warmstart", name, values=FrozenMap({"step": done, "steps": total, "loss": loss})))
 
-    warmstart(job.stage, policy, variant.plan, variant.seed, tell, variant.scorer)
+    warmstart(job.stage, policy, variant.plan, variant.seed, variant.scorer, tell)
     label = Label(variant.plan.model.name, name, "dev")
     record = evaluate(job.stage, policy, variant.judge, variant.dev, label)
     record = probed(job.stage, record, variant.dev, variant.judge)

@@ -7,13 +7,13 @@ in the state that the policy-gradient stage is for: it can ask, and mostly does 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 import numpy as np
 
 from askfirst.cases import play
-from askfirst.contracts.policies import policies
+from askfirst.contracts.policies import episode, policies
 from askfirst.errors import EnvironmentFault
 from askfirst.notes import Notes, shown, told
 from askfirst.plan import Plan
@@ -38,10 +38,10 @@ SHOWN: Mapping[str, tuple[tuple[bool, bool], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Noting:
-    """How notes are shown, and who says of an episode what went wrong; without `scorer` no feedback is shown."""
+    """How notes are shown, and who says of an episode whether it passed and what went wrong."""
 
-    teacher: TeacherSection = field(default_factory=TeacherSection)
-    scorer: Scorer | None = None
+    teacher: TeacherSection
+    scorer: Scorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ def warmstart(
     policy: Policy,
     plan: Plan,
     seed: int,
+    scorer: Scorer,
     progress: Callable[[int, int, float], None],
-    scorer: Scorer | None = None,
 ) -> None:
     """Run the plan's supervised steps and make the result the reference. `progress(done, total, loss)`.
 
@@ -84,16 +84,19 @@ def warmstart(
 def demonstration_rows(
     stage: Stage, policy: Policy, section: WarmstartSection, at: tuple[int, int], noting: Noting | None = None
 ) -> list[Row]:
-    """A supervised batch: one demonstration for each of `batch` train scenarios. `at`: the step, and its seed."""
+    """A supervised batch: one demonstration for each of `batch` train scenarios. `at`: the step, and its seed.
+
+    Without `noting` no notes are shown.
+    """
     step, name = at
     guessing = guessing_share(section.guessing_share, section.guesses_after, step / section.steps)
     scenarios = demonstration_scenarios(stage.env, section.batch, name)
     random = generator(name, "choice")
     rows: list[Row] = []
     for scenario in scenarios:
-        noted = bool(section.noted_share) and random.random() < section.noted_share
+        noted = noting if section.noted_share and random.random() < section.noted_share else None
         chosen = choose_demonstration(stage.env, scenario, 0.0 if noted else guessing, random)
-        opening = with_notes(stage, scenario, noting or Noting(), random) if noted else ()
+        opening = with_notes(stage, scenario, noted, random) if noted else ()
         rows.append(dialogue_row(stage, policy, scenario, (chosen.reply, *chosen.then), opening))
     return rows
 
@@ -101,14 +104,14 @@ def demonstration_rows(
 def with_notes(stage: Stage, scenario: Scenario, noting: Noting, random: np.random.Generator) -> tuple[Message, ...]:
     """The prompt as a teacher is shown it: with a demonstration as what a sibling said that passed, with feedback on an
     episode that did not, or with both."""
-    ways = SHOWN[noting.teacher.context] if noting.scorer else (SIBLING,)
-    sibling, said = ways[int(random.integers(len(ways)))]
+    ways = SHOWN[noting.teacher.context]
+    sibling, criticised = ways[int(random.integers(len(ways)))]
     solution = ""
     if sibling:
         honest = choose_demonstration(stage.env, scenario, 0.0, random)
         behind = play(stage.env, scenario, (honest.reply, *honest.then)).messages[len(stage.env.start(scenario)) :]
         solution = told(behind)
-    notes = Notes(solution, criticism(stage.env, scenario, noting.scorer, random) if said and noting.scorer else "")
+    notes = Notes(solution, criticism(stage.env, scenario, noting.scorer, random) if criticised else "")
     return shown(stage.prompt(scenario), notes, noting.teacher.closing, before=noting.teacher.place == "before")
 
 
@@ -117,8 +120,7 @@ def criticism(env: ModuleType, scenario: Scenario, scorer: Scorer, random: np.ra
     fails."""
     habits = list(policies(env).values())
     for i in random.permutation(len(habits)):
-        said = habits[int(i)](scenario)
-        rollout = judged(env, scorer, scenario, 0, play(env, scenario, (said,) if isinstance(said, str) else said))
+        rollout = judged(env, scorer, scenario, 0, episode(env, scenario, habits[int(i)](scenario)))
         if not rollout.score.passed:
             [judgement] = scorer.judge([rollout]) if scorer.judge else [None]
             return feedback(replace(rollout, judgement=judgement))

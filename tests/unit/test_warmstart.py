@@ -9,7 +9,7 @@ import pytest
 
 from askfirst import plugins
 from askfirst.cases import play
-from askfirst.contracts.policies import policies
+from askfirst.contracts.policies import episode, policies
 from askfirst.errors import EnvironmentFault
 from askfirst.judging import Judge
 from askfirst.notes import FEEDBACK, SOLVED
@@ -99,8 +99,8 @@ def test_a_share_is_shown_a_sibling_that_passed_and_does_as_it_did() -> None:
     policy = plugins.load("backends", "scripted").Scripted([plugins.load("backends", "scripted").Line("", "x")])
     stage = Stage(env, "", Sampling(64))
     section = SECTION.model_copy(update={"guesses_after": 0.0, "batch": 60, "noted_share": 0.5})
-    teacher = TeacherSection(closing="Do so.", place="before")
-    rows = demonstration_rows(stage, policy, section, (0, 3), Noting(teacher))
+    teacher = TeacherSection(context="sibling", closing="Do so.", place="before")
+    rows = demonstration_rows(stage, policy, section, (0, 3), Noting(teacher, Scorer.named("utility")))
     noted = honest = 0
     for scenario, row in zip(demonstration_scenarios(env, 60, 3), rows, strict=True):
         text = policy.decode(tuple(row.token_ids.tolist()))
@@ -115,7 +115,9 @@ def test_a_share_is_shown_a_sibling_that_passed_and_does_as_it_did() -> None:
         honest += scenario.ambiguous
     assert 20 <= noted <= 40
     assert honest >= 8
-    unnoted = demonstration_rows(stage, policy, section.model_copy(update={"noted_share": 0.0}), (0, 3))
+    unnoted = demonstration_rows(
+        stage, policy, section.model_copy(update={"noted_share": 0.0}), (0, 3), Noting(teacher, Scorer.named("utility"))
+    )
     assert not any("[notes]" in policy.decode(tuple(row.token_ids.tolist())) for row in unnoted)
 
 
@@ -146,10 +148,8 @@ def test_feedback_is_what_the_judge_says_of_a_habit_that_fails() -> None:
     scorer = replace(Scorer.named("retail"), judge=Judge(plugins.load("judges", "rules")))
     [scenario] = env.scenarios("train", 1, 3, {"ambiguous": 1.0})
     said = {criticism(env, scenario, scorer, np.random.default_rng(seed)) for seed in range(30)}
-    episodes = [
-        play(env, scenario, (r,) if isinstance(r, str) else r) for r in (h(scenario) for h in policies(env).values())
-    ]
-    rollouts = [judged(env, scorer, scenario, 0, episode) for episode in episodes]
+    episodes = [episode(env, scenario, habit(scenario)) for habit in policies(env).values()]
+    rollouts = [judged(env, scorer, scenario, 0, each) for each in episodes]
     failed = [rollout for rollout in rollouts if not rollout.score.passed]
     assert len(said) > 2
     assert said <= {judgement.feedback for judgement in scorer.judge(failed)}

@@ -68,7 +68,7 @@ def earnings(
         for at, s in enumerate(scenarios):
             said = policy(s)
             if (at, said) not in known:
-                known[at, said] = scorer.score(s, _episode(env, s, said))
+                known[at, said] = scorer.score(s, episode(env, s, said))
             scores.append((s, known[at, said]))
         passes = {side: [x.passed for s, x in scores if s.ambiguous is side] for side in (True, False)}
         shares = {side: sum(each) / len(each) if each else 0.0 for side, each in passes.items()}
@@ -94,7 +94,7 @@ def earns_in_full(
     """Raise RewardFault, naming the scenario, unless the honest policy passes and earns FULL on every one of them."""
     scorer, honest, best = Scorer(reward, params), policies(env)["honest"], reward.BOUNDS[1]
     for scenario in scenarios:
-        score = scorer.score(scenario, _episode(env, scenario, honest(scenario)))
+        score = scorer.score(scenario, episode(env, scenario, honest(scenario)))
         if not score.passed or score.total < FULL * best:
             why = ", ".join(score.failures) or "no reason"
             raise RewardFault(
@@ -197,7 +197,8 @@ def _where_unclear(env: ModuleType) -> dict[str, Policy]:
     return {**found, "ask when clear": partial(_always_asks, env)}
 
 
-def _episode(env: ModuleType, scenario: Scenario, said: str | tuple[str, ...]) -> Trajectory:
+def episode(env: ModuleType, scenario: Scenario, said: str | tuple[str, ...]) -> Trajectory:
+    """The episode of what a policy says: one text a turn, or the same in every turn."""
     most: int = getattr(env, "MAX_TURNS", MAX_TURNS)
     return play(env, scenario, (said,) * most if isinstance(said, str) else said)
 

@@ -1,4 +1,5 @@
-"""What `nano-clarify` learns to read from lists alone: python -m benchmarks.reading STEPS [--one [--words N]] [--directions N]
+"""What `nano-clarify` learns to read from lists alone:
+python -m benchmarks.reading STEPS [--one [--words N]] [--directions N]
 
 Lists of `specialists._lists`, 16 a step, that get hard over all steps; or, with --one, 32 a step of two or three keys
 with two or three values of one word each, asked for one fact a turn. Every EVERY steps: the share of first tokens of

@@ -1,10 +1,12 @@
 """What `nano-clarify` learns to read from lists alone:
-python -m benchmarks.reading STEPS [--one [--words N]] [--directions N]
+python -m benchmarks.reading STEPS [--one [--keys N] [--values N] [--words N]] [--directions N] [--rate R]
 
-Lists of `specialists._lists`, 16 a step, that get hard over all steps; or, with --one, 32 a step of two or three keys
-with two or three values of one word each, asked for one fact a turn. Every EVERY steps: the share of first tokens of
-values and of keys that are the likeliest, in SHOWN lists that are not trained on. --directions is `nano.WORD_RANK`.
---words: so many of the common words, evenly spread, stand in the lists of --one; without it all of them do.
+Lists of `specialists._lists`, 16 a step, that get hard over all steps; or, with --one, 32 a step of one word a name and
+a value, asked for one fact a turn. Every EVERY steps: the share of first tokens of values, of keys, and of each list's
+first key, that are the likeliest, in SHOWN lists that are not trained on. A later key may be one that is left over.
+
+--keys, --values, --words: the lists of --one have so many keys, so many values each, and so many of the common words,
+evenly spread. --directions is `nano.WORD_RANK`, --rate the learning rate.
 """
 
 from __future__ import annotations
@@ -29,20 +31,19 @@ from askfirst.specialists.core import Pair
 from askfirst.store import generator
 from askfirst.values import Message
 
-EVERY, SHOWN, RATE = 25, 40, 2e-3
+EVERY, SHOWN, SAID_OF = 25, 40, 4
 VALUE, KEYS = '": "', ('{"plan": {"', '", "')  # what stands before a value, and before a key
 Draw = Callable[[np.random.Generator], Pair]
 
 
-def one_fact_a_turn(random: np.random.Generator, known: Sequence[str], most: int = 3) -> Pair:
-    """A list of two keys or more, at most `most`, with as many values; four of these are said, one a turn."""
-    keys, values = (int(n) for n in random.integers(2, most + 1, size=2))
+def one_fact_a_turn(random: np.random.Generator, known: Sequence[str], keys: int, values: int) -> Pair:
+    """A list of so many keys with so many of the known words each; SAID_OF of these are said, one a turn."""
     words = [known[int(i)] for i in random.choice(len(known), keys * (values + 1), replace=False)]
     rows = [words[i::keys] for i in range(keys)]
     shown = "\n".join(f"{key} (12): {' | '.join(own)}" for key, *own in rows)
     messages: list[Message] = []
     last = ""
-    for i in random.permutation(keys * values)[:4]:
+    for i in random.permutation(keys * values)[:SAID_OF]:
         key, *own = rows[int(i) // values]
         said = f"{SAID}{own[int(i) % values]}."
         messages += (
@@ -73,13 +74,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", type=int)
     parser.add_argument("--one", action="store_true")
+    parser.add_argument("--keys", type=int, default=2)
+    parser.add_argument("--values", type=int, default=2)
     parser.add_argument("--words", type=int, default=len(COMMON))
     parser.add_argument("--directions", type=int, default=nano.WORD_RANK)
+    parser.add_argument("--rate", type=float, default=2e-3)
     given = parser.parse_args()
     nano.WORD_RANK, known = given.directions, COMMON[:: len(COMMON) // given.words][: given.words]
     model, tokenizer = nano.widened(models.NANO, CLARIFY.parts, CLARIFY.words)
     chat, began, batch = Chat(tokenizer, "nano"), time.perf_counter(), 32 if given.one else 16
-    tests: dict[str, Draw] = {"two keys, two values": partial(one_fact_a_turn, known=known, most=2)}
+    one = partial(one_fact_a_turn, known=known, keys=given.keys, values=given.values)
+    tests: dict[str, Draw] = {f"{given.keys} keys, {given.values} values each": one}
     if not given.one:
         tests = {
             f"{few} values, hard {hard:g}": partial(in_turn, few, hard) for few, hard in ((1, 0.0), (4, 0.0), (4, 1.0))
@@ -91,7 +96,7 @@ def main() -> None:
         for drawn in itertools.count():
             hard = drawn / (given.steps * batch)
             most = 1 + min(3, int(random.random() * (1 + 6 * hard)))
-            yield one_fact_a_turn(random, known) if given.one else in_turn(most, min(1.0, hard), random)
+            yield one(random) if given.one else in_turn(most, min(1.0, hard), random)
 
     def tell(step: int, loss: float) -> None:
         if (step + 1) % EVERY:
@@ -101,10 +106,13 @@ def main() -> None:
             random = generator("benchmarks.reading", "shown")
             found = [right(model, chat, draw(random)) for _ in range(SHOWN)]
             values, keys = ([each for own in found for each in own[i]] for i in (0, 1))
-            row.append(f"{np.mean(values):.2f} / {np.mean(keys):.2f}")
+            first = [own[1][0] for own in found]
+            row.append(f"{np.mean(values):.2f} / {np.mean(keys):.2f} / {np.mean(first):.2f}")
         print(f"| {' | '.join(row)} |", flush=True)
 
-    nano.train_nano(model, tokenizer, pairs(), nano.NanoTraining(given.steps, batch, RATE, bf16=True, buckets=2), tell)
+    nano.train_nano(
+        model, tokenizer, pairs(), nano.NanoTraining(given.steps, batch, given.rate, bf16=True, buckets=2), tell
+    )
 
 
 if __name__ == "__main__":

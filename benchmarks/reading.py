@@ -1,12 +1,14 @@
 """What `nano-clarify` learns to read from lists alone:
-python -m benchmarks.reading STEPS [--one [--keys N] [--values N] [--words N]] [--directions N] [--rate R]
+python -m benchmarks.reading STEPS [--one [--keys N] [--values N] [--words N]] [--guided] [--directions N] [--length L]
+    [--rate R]
 
 Lists of `specialists._lists`, 16 a step, that get hard over all steps; or, with --one, 32 a step of one word a name and
 a value, asked for one fact a turn. Every EVERY steps: the share of first tokens of values, of keys, and of each list's
 first key, that are the likeliest, in SHOWN lists that are not trained on. A later key may be one that is left over.
 
 --keys, --values, --words: the lists of --one have so many keys, so many values each, and so many of the common words,
-evenly spread. --directions is `nano.WORD_RANK`, --rate the learning rate.
+evenly spread. --guided: heads are told where to look, as in a build. --directions is `nano.WORD_RANK`, --length
+`nano.WORD_LENGTH`, --rate the learning rate.
 """
 
 from __future__ import annotations
@@ -15,23 +17,25 @@ import argparse
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import torch
 
 from askfirst.backends._chat import Chat
-from askfirst.backends.hf import models, nano
+from askfirst.backends.hf import nano
 from askfirst.clarify.calls import PLAN, Call
 from askfirst.replies import SAID
 from askfirst.specialists._lists import in_turn
 from askfirst.specialists._words import COMMON
 from askfirst.specialists.clarify import CLARIFY
-from askfirst.specialists.core import Pair
+from askfirst.specialists.core import Pair, begin
 from askfirst.store import generator
 from askfirst.values import Message
 
 EVERY, SHOWN, SAID_OF = 25, 40, 4
+PRICED = "\na question: 3 (6 left, 80% answered)\n"
 VALUE, KEYS = '": "', ('{"plan": {"', '", "')  # what stands before a value, and before a key
 Draw = Callable[[np.random.Generator], Pair]
 
@@ -47,7 +51,7 @@ def one_fact_a_turn(random: np.random.Generator, known: Sequence[str], keys: int
         key, *own = rows[int(i) // values]
         said = f"{SAID}{own[int(i) % values]}."
         messages += (
-            [Message("assistant", last), Message("user", said)] if last else [Message("user", f"{shown}\n{said}")]
+            [Message("assistant", last), Message("user", said)] if last else [Message("user", f"{shown}{PRICED}{said}")]
         )
         last = Call(PLAN, plan={key: own[int(i) % values]}).text()
     return tuple(messages), last
@@ -77,11 +81,14 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=2)
     parser.add_argument("--values", type=int, default=2)
     parser.add_argument("--words", type=int, default=len(COMMON))
+    parser.add_argument("--guided", action="store_true")
     parser.add_argument("--directions", type=int, default=nano.WORD_RANK)
+    parser.add_argument("--length", type=float, default=nano.WORD_LENGTH)
     parser.add_argument("--rate", type=float, default=2e-3)
     given = parser.parse_args()
-    nano.WORD_RANK, known = given.directions, COMMON[:: len(COMMON) // given.words][: given.words]
-    model, tokenizer = nano.widened(models.NANO, CLARIFY.parts, CLARIFY.words)
+    nano.WORD_RANK, nano.WORD_LENGTH = given.directions, given.length
+    known = COMMON[:: len(COMMON) // given.words][: given.words]
+    model, tokenizer, guide = begin(CLARIFY if given.guided else replace(CLARIFY, guide=None))
     chat, began, batch = Chat(tokenizer, "nano"), time.perf_counter(), 32 if given.one else 16
     one = partial(one_fact_a_turn, known=known, keys=given.keys, values=given.values)
     tests: dict[str, Draw] = {f"{given.keys} keys, {given.values} values each": one}
@@ -110,9 +117,8 @@ def main() -> None:
             row.append(f"{np.mean(values):.2f} / {np.mean(keys):.2f} / {np.mean(first):.2f}")
         print(f"| {' | '.join(row)} |", flush=True)
 
-    nano.train_nano(
-        model, tokenizer, pairs(), nano.NanoTraining(given.steps, batch, given.rate, bf16=True, buckets=2), tell
-    )
+    settings = nano.NanoTraining(given.steps, batch, given.rate, bf16=True, buckets=2)
+    nano.train_nano(model, tokenizer, pairs(), settings, tell, guide)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ def calls(messages: tuple[Message, ...], last: str) -> list[str]:
 
 def test_dialogues_are_episodes_that_end_with_a_plan_by_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipe, "LISTINGS", (0.0, 0.0))
+    monkeypatch.setattr(recipe, "LISTS_UNTIL", 0.0)
     asked = made_up = 0
     titles = {family.title: {f.name for f in family.fields} for family in FAMILIES.values()}
     for messages, last in islice(dialogues(CLARIFY, HALF), 256):
@@ -53,8 +54,8 @@ def test_dialogues_are_episodes_that_end_with_a_plan_by_what_is_shown(monkeypatc
 
 @pytest.mark.parametrize("name", ALL)
 def test_fixed_parts_are_found_in_what_is_shown_and_said(name: str) -> None:
-    own = ALL[name]
-    texts = "".join("".join(m.content for m in ms) + last for ms, last in islice(dialogues(own, own.recipe), 600))
+    own, after_lists = ALL[name], islice(dialogues(ALL[name], Recipe(steps=40, batch=32)), 256, 1024)
+    texts = "".join("".join(m.content for m in ms) + last for ms, last in after_lists)
     assert len(set(own.parts)) == len(own.parts)
     assert [part for part in own.parts if part not in texts] == []
 
@@ -128,6 +129,14 @@ def test_easy_facts_of_lists_are_said_as_they_are_shown() -> None:
         plans = [parse_call(text).plan for text in (*(m.content for m in messages if m.role == "assistant"), last)]
         facts = [m.content.rpartition("user said: ")[2].rstrip(".") for m in messages if m.role == "user"]
         assert facts == [value for plan in plans for value in plan.values()]
+
+
+def test_a_build_begins_with_easy_lists() -> None:
+    for messages, last in islice(dialogues(CLARIFY, Recipe(steps=1000, batch=32)), 60):
+        keys = PRICED.findall(messages[0].content)
+        assert len(keys) == 3
+        (name, value) = next(iter(parse_call(last).plan.items()), (keys[0][0], ""))
+        assert {name, *value.split()} - {""} <= {*_words.COMMON}
 
 
 def test_the_dearest_key_is_asked_about_where_nothing_else_can_be_read() -> None:
@@ -236,7 +245,7 @@ def test_further_tokens_leave_the_others_as_they_were() -> None:
     apart = words.detach() - known.mean(0).detach()
     assert len(apart) > 10_000
     assert int(apart[:1000].svd().S.gt(1e-3).sum()) == nano.WORD_RANK < apart.shape[1]
-    assert apart.norm(dim=1).allclose((known - known.mean(0)).norm(dim=1).mean())
+    assert apart.norm(dim=1).allclose(nano.WORD_LENGTH * (known - known.mean(0)).norm(dim=1).mean())
     chat = Chat(tokenizer, "x")
     shown = chat.encode((Message("user", "this island has_an anniversary"),))
     assert {"this", "island", "has", "an", "anniversary"} < {tokenizer.decode([i]) for i in shown}

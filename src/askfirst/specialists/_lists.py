@@ -26,7 +26,7 @@ PRICES = (6, 10, 12, 40, 60, 80)
 # Prices that no other split has, so that which of two is dearer is read and not known by heart.
 OTHER_SPLITS = {price for split in ("dev", "sealed") for price in (*HIGH[split], *LOW[split])}
 LOWER, HIGHER = ([n for n in range(*between) if n not in OTHER_SPLITS] for between in ((2, 20), (30, 100)))
-KEYS = (3, 8)
+KEYS = (3, 4, 8)  # at least so many, and fewer than that in lists that are easy, and in those that are hard
 FACTS = 10  # at most so many in a list
 
 
@@ -35,9 +35,9 @@ def in_turn(few: int, hard: float, random: np.random.Generator) -> Pair:
 
     Each is answered by a plan of its key and value. No value is said twice, so that its key has to be found. `hard`
     from 0 to 1 is the share of names and values that may have several words, and of facts that are said in part and
-    among other words.
+    among other words; and there are more keys.
     """
-    rows = [_row(few, _one_of(PRICES, random), hard, random) for _ in range(int(random.integers(*KEYS)))]
+    rows = [_row(few, _one_of(PRICES, random), hard, random) for _ in range(_keys(hard, random))]
     facts = [(row, at) for row in rows for at in range(few)]
     order = [facts[int(i)] for i in random.permutation(len(facts))[:FACTS]]
     said = [row.said(at, random.random() < hard, random) for row, at in order]
@@ -53,7 +53,7 @@ def asked(few: int, hard: float, asks: bool, random: np.random.Generator) -> Pai
 
     Or, without `asks`, a guess of its value. `few` and `hard` as in `in_turn`; one answer in ten knows nothing.
     """
-    dear = int(random.integers(count := int(random.integers(*KEYS))))
+    dear = int(random.integers(count := _keys(hard, random)))
     rows = [_row(few, _one_of(HIGHER if i == dear else LOWER, random), hard, random) for i in range(count)]
     row, at, knows = rows[dear], int(random.integers(few)), random.random() < 0.9
     answer = row.said(at, random.random() < hard, random) if knows else made.unread(random)
@@ -66,6 +66,11 @@ def asked(few: int, hard: float, asks: bool, random: np.random.Generator) -> Pai
         Message("user", f"{answer[:1].upper()}{answer[1:]}.\nquestions left: {BUDGET - 1}"),
     )
     return messages, Call(PLAN, plan={row.name: row.values[at]} if knows else {}).text()
+
+
+def _keys(hard: float, random: np.random.Generator) -> int:
+    least, easy, most = KEYS
+    return int(random.integers(least, easy + round(hard * (most - easy))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +96,11 @@ class _Row:
 
 
 def _row(few: int, price: int, hard: float, random: np.random.Generator) -> _Row:
-    """A key of `few` values; but for a share `hard` of these rows, its name and each value are one word."""
+    """A key of `few` values; but for a share `hard` of these rows, its name and each value are one common word."""
     name, shared = made.name(random), made.ending(random)
     own = [made.value(shared, random) for _ in range(few)]
     if random.random() >= hard:
-        name, shared, own = name[:1], [], [words[:1] for words in own]
+        name, shared, own = [made.common(random)], [], [[made.common(random)] for _ in range(few)]
     return _Row("_".join(name), price, tuple(map(tuple, own)), tuple(shared))
 
 

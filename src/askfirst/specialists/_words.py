@@ -38,10 +38,15 @@ COMMON: list[str] = [
 ]
 
 
+def common(random: np.random.Generator) -> str:
+    """A common word."""
+    return COMMON[int(random.integers(len(COMMON)))]
+
+
 def word(random: np.random.Generator) -> str:
     """A common word; or, one in eight, letters that are none, which only looking again helps to write."""
     if random.random() < 0.875:
-        return COMMON[int(random.integers(len(COMMON)))]
+        return common(random)
     return odd(random) if random.random() < 0.5 else made_up(random)
 
 

@@ -1,8 +1,9 @@
 """The model `nano-clarify`: `nano` that has learnt to read the openings of `clarify` and to plan.
 
-Most of its dialogues are tasks. Some are lists to look up (`_lists`), and at first half are drills: tasks with two
-keys or three, which are a third as long. Later fewer are. And at first most keys have but one value or two: writing
-again what stands there comes before telling which of it is meant. How dialogues are worded anew stands in `_wordings`.
+First all of its dialogues are lists to look up (`_lists`), later some. The others are tasks, of which at first half
+are drills: tasks with two keys or three, which are a third as long. Later fewer are. And at first most keys have but
+one value or two: writing again what stands there comes before telling which of it is meant. How dialogues are worded
+anew stands in `_wordings`.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ import numpy as np
 
 from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.scenes import OTHERS, PAIRED, Draws, other_pair, pair
-from askfirst.specialists import _lists, _wordings, _words
+from askfirst.specialists import _lists, _looks, _wordings, _words
 from askfirst.specialists.core import Pair, Recipe, Specialist, Told
 from askfirst.store import generator
 from askfirst.values import Scenario
 from askfirst.warmstart import demonstration_scenarios
 
-DISGUISED, BLENDED = 0.25, 0.40  # shares of the dialogues
+DISGUISED, BLENDED = 0.35, 0.35  # shares of the dialogues
 DRILLS = (0.5, 0.1)  # share of the dialogues at first, and at last
-LISTINGS = (0.3, 0.1)  # share of the dialogues that are about no task, but long lists to look up, at first and at last
+LISTS_UNTIL = 0.1  # share of the build in which all dialogues are about no task, but lists to look up
+LISTINGS = (0.35, 0.25)  # share of such dialogues after it, if it had lasted no time, and at last
 FEW_UNTIL = 0.2  # share of the build up to which keys of some dialogues have one value, two or three to choose from
 # Fixed parts of openings and calls, a token each.
 PARTS = (
@@ -69,7 +71,7 @@ def retold(scenario: Scenario, told: Told, random: np.random.Generator) -> Pair:
     """The dialogue with other names, with ways to say values blended, or as it is; with few values at first."""
     messages, last, done = told
     few = 1 + min(3, int(4 * random.random() * min(1.0, 2 * done / FEW_UNTIL)))
-    if random.random() < np.interp(done, (0.0, 1.0), LISTINGS):
+    if done < LISTS_UNTIL or random.random() < np.interp(done, (0.0, 1.0), LISTINGS):
         hard = min(1.0, done / FEW_UNTIL)
         if scenario.ambiguous:
             return _lists.asked(few, hard, bool(messages[1:]), random)
@@ -85,4 +87,6 @@ def retold(scenario: Scenario, told: Told, random: np.random.Generator) -> Pair:
 
 
 WORDS = (*_words.KNOWN, *_words.COMMON)
-CLARIFY = Specialist("nano-clarify", "clarify", PARTS, Recipe(steps=4800), scenarios, WORDS, retold)
+CLARIFY = Specialist(
+    "nano-clarify", "clarify", PARTS, Recipe(steps=3800, lr=3e-3), scenarios, WORDS, retold, _looks.guide
+)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from askfirst import plugins
 from askfirst.store import generator, seed_from
 from askfirst.values import Message, Scenario
 from askfirst.warmstart import choose_demonstration, demonstration_scenarios, guessing_share
+
+if TYPE_CHECKING:
+    from askfirst.backends.hf.guided import Guide
 
 Pair = tuple[tuple[Message, ...], str]  # messages, last reply
 CHUNK = 256
@@ -53,7 +57,7 @@ class Specialist:
     """A model to build: `parts` of its environment's episodes become a token each, and so do `words`.
 
     `scenarios` are those of its dialogues, by environment, count, seed and the share of the build that is done;
-    `retold` may word a dialogue anew.
+    `retold` may word a dialogue anew, and `guide` makes of the tokenizer what some heads are told to look at.
     """
 
     name: str
@@ -63,16 +67,29 @@ class Specialist:
     scenarios: Callable[[ModuleType, int, int, float], list[Scenario]] = field(default=all_of_env)
     words: tuple[str, ...] = ()
     retold: Callable[[Scenario, Told, np.random.Generator], Pair] = field(default=as_shown)
+    guide: Callable[[Any], Guide] | None = None
 
 
 def build(own: Specialist, folder: Path, recipe: Recipe, command: str, progress: Callable[[int, float], None]) -> str:
     """Train and write the model; returns the sha256 of its weights. `progress(step, loss)`."""
+    from askfirst.backends.hf import nano
+
+    model, tokenizer, guide = begin(own)
+    settings = nano.NanoTraining(recipe.steps, recipe.batch, recipe.lr, bf16=True, seed=recipe.seed)
+    nano.train_nano(model, tokenizer, dialogues(own, recipe), settings, progress, guide)
+    return nano.save_nano(model, tokenizer, folder, command)
+
+
+def begin(own: Specialist) -> tuple[Any, Any, Guide | None]:
+    """`nano` with the specialist's tokens, as (model, tokenizer), and where its heads are told to look, if they are."""
     from askfirst.backends.hf import models, nano
+    from askfirst.backends.hf.guided import hand_on
 
     model, tokenizer = nano.widened(models.NANO, own.parts, own.words)
-    settings = nano.NanoTraining(recipe.steps, recipe.batch, recipe.lr, bf16=True, seed=recipe.seed)
-    nano.train_nano(model, tokenizer, dialogues(own, recipe), settings, progress)
-    return nano.save_nano(model, tokenizer, folder, command)
+    guide = own.guide(tokenizer) if own.guide else None
+    if guide:
+        hand_on(model, sorted(set(tokenizer.convert_tokens_to_ids(list(own.words)))), guide.chains)
+    return model, tokenizer, guide
 
 
 def dialogues(own: Specialist, recipe: Recipe) -> Iterator[Pair]:

@@ -26,6 +26,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from askfirst import store
 from askfirst.backends._chat import Chat
+from askfirst.backends.hf.guided import Guide, Guiding
 from askfirst.backends.hf.models import multiplies_bf16
 from askfirst.backends.hf.muon import Muon
 from askfirst.errors import InputError
@@ -43,6 +44,8 @@ TEMPLATE = (
 Pair = tuple[Sequence[Message], str]
 # A head passes on 32 numbers: to write a word again is learnt sooner where words differ in few more directions.
 WORD_RANK = 48
+# In what the layers have added so far, a word is told from others sooner where its vector is longer than other tokens'.
+WORD_LENGTH = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +153,25 @@ def train_nano(
     pairs: Iterable[Pair],
     settings: NanoTraining,
     progress: Callable[[int, float], None] | None = None,
+    guide: Guide | None = None,
 ) -> float:
     """Train all weights on (chat, reply) pairs in place; returns the last step's loss in nats per reply token.
 
-    `pairs` must hold at least steps × batch items; `progress` gets (step, loss). Raises InputError when they run out.
+    `pairs` must hold at least steps × batch items; `progress` gets (step, loss); a `guide` tells heads where to look.
+    Raises InputError when the pairs run out.
     """
     chat = Chat(tokenizer, "nano")
     drawn = batches(chat, iter(pairs), settings)
     dtype = torch.bfloat16 if settings.bf16 and multiplies_bf16() else torch.float32
     # In bf16 the backward pass of the fused attention was measured at three times the plain one; in fp32 it is faster.
-    model.set_attn_implementation("eager" if dtype == torch.bfloat16 else "sdpa")
+    # And attention that is guided has to be computed.
+    model.set_attn_implementation("eager" if guide or dtype == torch.bfloat16 else "sdpa")
     workers = [copy.deepcopy(model).to(dtype).train() for _ in range(settings.shards)]
     optimizers = _optimizers(model, settings, dtype)
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.shards)  # of this thread alone, which steps the weights
     loss = math.nan
+    nothing = [None] * settings.shards
     try:
         with (
             ThreadPoolExecutor(settings.shards, initializer=torch.set_num_threads, initargs=(1,)) as pool,
@@ -178,7 +185,11 @@ def train_nano(
                     batch = drawer.submit(next, drawn, None)
                 for group in (g for o in optimizers for g in o.param_groups):
                     group["lr"] = settings.lr * learning_rate_factor(step, settings)
-                loss = sum(pool.map(_shard_backward, workers, _shards(rows, settings.shards)))
+                shards = _shards(rows, settings.shards)
+                guiding = (
+                    guide.of_shards([ids for ids, _, _ in shards], 1 - step / settings.steps) if guide else nothing
+                )
+                loss = sum(pool.map(_shard_backward, workers, shards, guiding))
                 _step(model, workers, optimizers)
                 if progress is not None:
                     progress(step, loss)
@@ -189,13 +200,17 @@ def train_nano(
     return loss
 
 
-def reply_loss(model: Any, ids: Tensor, replies: Tensor, tokens: int) -> Tensor:
+def reply_loss(model: Any, ids: Tensor, replies: Tensor, tokens: int, attentions: list[Tensor] | None = None) -> Tensor:
     """Negative logprob in nats of the reply tokens of ids (rows, length), summed and divided by `tokens`.
 
-    `replies` (rows, length) is True on reply tokens; logits are computed for these alone.
+    `replies` (rows, length) is True on reply tokens; logits are computed for these alone. A list of `attentions` gets
+    those of all layers, (rows, heads, length − 1, length − 1) each.
     """
     wanted = replies[:, 1:].flatten()
-    hidden = model.get_decoder()(input_ids=ids[:, :-1], use_cache=False).last_hidden_state.flatten(0, 1)[wanted]
+    out = model.get_decoder()(input_ids=ids[:, :-1], use_cache=False, output_attentions=attentions is not None)
+    if attentions is not None:
+        attentions += out.attentions
+    hidden = out.last_hidden_state.flatten(0, 1)[wanted]
     logits = model.get_output_embeddings()(hidden).float()
     return nn.functional.cross_entropy(logits, ids[:, 1:].flatten()[wanted], reduction="sum") / tokens
 
@@ -209,11 +224,12 @@ def _shards(batch: tuple[Tensor, Tensor], count: int) -> list[Shard]:
     return [(ids[i::count], replies[i::count], int(replies.sum())) for i in range(count)]
 
 
-def _shard_backward(worker: Any, shard: Shard) -> float:
-    """The shard's gradient, left on the worker, and its part of the loss."""
+def _shard_backward(worker: Any, shard: Shard, guiding: Guiding | None) -> float:
+    """The shard's gradient, left on the worker, and its part of the loss of replies."""
     worker.zero_grad()
-    loss = reply_loss(worker, *shard)
-    torch.autograd.backward(loss)
+    attentions: list[Tensor] = []
+    loss = reply_loss(worker, *shard, attentions if guiding else None)
+    torch.autograd.backward(loss + guiding(attentions) if guiding else loss)
     return float(loss.detach())
 
 
@@ -267,8 +283,8 @@ def widened(folder: Path, parts: Sequence[str], words: Sequence[str] = ()) -> tu
     """The (model, tokenizer) of a folder in which further fixed parts, and further words, are one token each.
 
     A part is a token wherever it stands; a word is, where it is all of a run of letters. A part starts as the mean of
-    those it stands for, so that the model reads it much as it read them. A word starts at a random place, as far from
-    the mean of all as others are: means of a word's pieces lie too close to each other for it to be found again.
+    those it stands for, so that the model reads it much as it read them. A word starts at a random place, WORD_LENGTH
+    as far from the mean of all as others are: means of a word's pieces lie too close to each other to be told apart.
     """
     model, tokenizer = load_nano(folder)
     texts = dict.fromkeys((*parts, *words))
@@ -278,7 +294,8 @@ def widened(folder: Path, parts: Sequence[str], words: Sequence[str] = ()) -> tu
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model.resize_token_embeddings(-(-len(wider) // 64) * 64, mean_resizing=False)
-        random = known.mean(0) + (known - known.mean(0)).norm(dim=1).mean() * _directions(len(texts), known.shape[1])
+        length = WORD_LENGTH * (known - known.mean(0)).norm(dim=1).mean()
+        random = known.mean(0) + length * _directions(len(texts), known.shape[1])
     weights = model.get_input_embeddings().weight
     with torch.no_grad():
         for i, (text, ids) in enumerate(pieces.items()):

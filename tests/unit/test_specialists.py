@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import islice, pairwise
 
 import pytest
@@ -19,7 +20,7 @@ from askfirst.specialists._lists import in_turn, with_few_values
 from askfirst.specialists._wordings import _blend, blended, disguised, reframed
 from askfirst.specialists._words import SEEN
 from askfirst.specialists.clarify import PARTS, drill
-from askfirst.specialists.core import Recipe, dialogues
+from askfirst.specialists.core import Recipe, begin, dialogues
 from askfirst.store import generator
 from askfirst.values import Message
 
@@ -257,3 +258,16 @@ def test_further_tokens_leave_the_others_as_they_were() -> None:
     own = [i for i, mine in zip(tokens, said, strict=True) if mine]
     assert own == [i for text in calls(messages, last) for i in chat.encode_reply(text)]
     assert chat.decode(tokens).count("<|assistant|>") == len(calls(messages, last))
+
+
+def test_a_build_begins_with_heads_that_hand_words_on_where_it_is_guided() -> None:
+    guided, _, guide = begin(CLARIFY)
+    plain, _, none = begin(replace(CLARIFY, guide=None))
+    assert guide is not None
+    assert none is None
+    changed = [
+        layer
+        for layer, (one, other) in enumerate(zip(guided.model.layers, plain.model.layers, strict=True))
+        if not one.self_attn.o_proj.weight.equal(other.self_attn.o_proj.weight)
+    ]
+    assert changed == sorted({layer for chain in guide.chains for layer, _ in chain})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import islice, pairwise
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from askfirst.clarify.families import FAMILIES
 from askfirst.clarify.problem import hidden_of
 from askfirst.clarify.scenes import HIGH, LOW, Draws
 from askfirst.retail.catalogue import LAST_NAMES
-from askfirst.specialists import ALL, CLARIFY, RETAIL, _lists, _wordings, _words
+from askfirst.specialists import ALL, CLARIFY, RETAIL, _lists, _wordings, _words, core
 from askfirst.specialists import clarify as recipe
 from askfirst.specialists._lists import in_turn, with_few_values
 from askfirst.specialists._wordings import _blend, blended, disguised, reframed
@@ -271,3 +272,19 @@ def test_a_build_begins_with_heads_that_hand_words_on_where_it_is_guided() -> No
         if not one.self_attn.o_proj.weight.equal(other.self_attn.o_proj.weight)
     ]
     assert changed == sorted({layer for chain in guide.chains for layer, _ in chain})
+
+
+def test_a_build_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "KEPT_EVERY", 2)
+    short, seen = Recipe(steps=3, batch=2), []
+
+    def stop(step: int, loss: float) -> None:
+        if step == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        core.build(CLARIFY, tmp_path / "stopped", short, "build", stop)
+    resumed = core.build(CLARIFY, tmp_path / "stopped", short, "build", lambda step, loss: seen.append(step))
+    assert seen == [2]
+    assert resumed == core.build(CLARIFY, tmp_path / "whole", short, "build", lambda step, loss: None)
+    assert {p.name for p in (tmp_path / "stopped").iterdir()} == {p.name for p in (tmp_path / "whole").iterdir()}

@@ -46,12 +46,15 @@ def build(name: str, out: Path | None, steps: int | None) -> None:
 
     if name != NANO and name not in specialists.ALL:
         raise InputError(f"only {', '.join((NANO, *specialists.ALL))} are built here", hint="askfirst models list")
-    began = time.perf_counter()
+    first: tuple[int, float] | None = None  # step that this process ended first, and when: a build may go on
 
     def tell(step: int, loss: float) -> None:
+        nonlocal first
+        now = time.perf_counter()
+        first = first or (step, now)
         if (step + 1) % 100 == 0 or step + 1 == total:
-            spent = time.perf_counter() - began
-            left = spent / (step + 1) * (total - step - 1)
+            spent = now - first[1]
+            left = spent / max(1, step - first[0]) * (total - step - 1)
             print(f"step {step + 1}/{total}  loss {loss:.3f}  {spent:.0f} s, about {left:.0f} s to go", flush=True)
 
     command = f"askfirst models build {name}" + (f" --steps {steps}" if steps else "")

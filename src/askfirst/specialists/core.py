@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from askfirst import plugins
+from askfirst.provenance import code_hash
 from askfirst.store import generator, seed_from
 from askfirst.values import Message, Scenario
 from askfirst.warmstart import choose_demonstration, demonstration_scenarios, guessing_share
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[tuple[Message, ...], str]  # messages, last reply
 CHUNK = 256
+KEPT_EVERY = 100  # steps after which a build has its state on disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,20 @@ class Specialist:
 
 
 def build(own: Specialist, folder: Path, recipe: Recipe, command: str, progress: Callable[[int, float], None]) -> str:
-    """Train and write the model; returns the sha256 of its weights. `progress(step, loss)`."""
+    """Train and write the model; returns the sha256 of its weights. `progress(step, loss)`.
+
+    A build that was stopped goes on from the state that it left last, if recipe and code are the same.
+    """
     from askfirst.backends.hf import nano
+    from askfirst.backends.hf.halfway import Halfway
 
     model, tokenizer, guide = begin(own)
     settings = nano.NanoTraining(recipe.steps, recipe.batch, recipe.lr, bf16=True, seed=recipe.seed)
-    nano.train_nano(model, tokenizer, dialogues(own, recipe), settings, progress, guide)
-    return nano.save_nano(model, tokenizer, folder, command)
+    halfway = Halfway(folder, f"{own.name} {recipe!r} {code_hash()}", KEPT_EVERY)
+    nano.train_nano(model, tokenizer, dialogues(own, recipe), settings, progress, guide, halfway)
+    digest = nano.save_nano(model, tokenizer, folder, command)
+    halfway.remove()
+    return digest
 
 
 def begin(own: Specialist) -> tuple[Any, Any, Guide | None]:

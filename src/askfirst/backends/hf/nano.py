@@ -27,6 +27,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from askfirst import store
 from askfirst.backends._chat import Chat
 from askfirst.backends.hf.guided import Guide, Guiding
+from askfirst.backends.hf.halfway import Halfway
 from askfirst.backends.hf.models import multiplies_bf16
 from askfirst.backends.hf.muon import Muon
 from askfirst.errors import InputError
@@ -154,10 +155,12 @@ def train_nano(
     settings: NanoTraining,
     progress: Callable[[int, float], None] | None = None,
     guide: Guide | None = None,
+    halfway: Halfway | None = None,
 ) -> float:
     """Train all weights on (chat, reply) pairs in place; returns the last step's loss in nats per reply token.
 
     `pairs` must hold at least steps × batch items; `progress` gets (step, loss); a `guide` tells heads where to look.
+    Where it has left its state, `halfway`, it goes on from there with the same numbers, if the pairs are the same.
     Raises InputError when the pairs run out.
     """
     chat = Chat(tokenizer, "nano")
@@ -166,8 +169,9 @@ def train_nano(
     # In bf16 the backward pass of the fused attention was measured at three times the plain one; in fp32 it is faster.
     # And attention that is guided has to be computed.
     model.set_attn_implementation("eager" if guide or dtype == torch.bfloat16 else "sdpa")
-    workers = [copy.deepcopy(model).to(dtype).train() for _ in range(settings.shards)]
     optimizers = _optimizers(model, settings, dtype)
+    first = halfway.read(model, optimizers) if halfway else 0
+    workers = [copy.deepcopy(model).to(dtype).train() for _ in range(settings.shards)]
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.shards)  # of this thread alone, which steps the weights
     loss = math.nan
@@ -177,8 +181,8 @@ def train_nano(
             ThreadPoolExecutor(settings.shards, initializer=torch.set_num_threads, initargs=(1,)) as pool,
             ThreadPoolExecutor(1) as drawer,
         ):
-            batch = drawer.submit(next, drawn, None)
-            for step in range(settings.steps):
+            batch = drawer.submit(next, islice(drawn, first, None), None)
+            for step in range(first, settings.steps):
                 if (rows := batch.result()) is None:
                     raise InputError(f"the training pairs ran out at step {step} of {settings.steps}")
                 if step + 1 < settings.steps:
@@ -191,6 +195,8 @@ def train_nano(
                 )
                 loss = sum(pool.map(_shard_backward, workers, shards, guiding))
                 _step(model, workers, optimizers)
+                if halfway and halfway.due(step + 1) and step + 1 < settings.steps:
+                    halfway.write(step + 1, model, optimizers)
                 if progress is not None:
                     progress(step, loss)
     finally:

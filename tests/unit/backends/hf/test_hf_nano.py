@@ -5,25 +5,33 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save
 from tests.unit.backends.hf.conftest import REPLY, SHAPE, TEXTS
 
 from askfirst.backends import hf
 from askfirst.backends.hf import models, nano
+from askfirst.backends.hf.halfway import Halfway
 from askfirst.errors import InputError
 from askfirst.policy import ModelSpec, SampleRequest, Sampling
 from askfirst.replies import SLOTS, Reply
 from askfirst.values import Message
 
+ODD = {"step": torch.tensor(7), "another.weight": torch.zeros(1)}
 TRAINING = nano.NanoTraining(steps=25, batch=4, lr=1e-2, warmup=3, buckets=2)
 
 
 def pairs() -> Iterator[nano.Pair]:
     return itertools.cycle([([Message("user", TEXTS[0])], REPLY), ([Message("user", TEXTS[2])], TEXTS[3])])
+
+
+def varied() -> Iterator[nano.Pair]:
+    return (([Message("user", TEXTS[i % 3])], TEXTS[i * i % 4]) for i in itertools.count())
 
 
 def test_a_question_is_short(tokenizer: Any) -> None:
@@ -82,6 +90,47 @@ def test_training_learns_and_is_deterministic(tokenizer: Any) -> None:
     assert losses[-1] < 0.5 * losses[0]
     assert len(losses) == 25
     assert torch.equal(*ends)
+
+
+def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(tokenizer: Any, tmp_path: Path) -> None:
+    def trained(halfway: Halfway | None, until: int) -> tuple[Any, list[int]]:
+        model, seen = nano.make_model(tokenizer, SHAPE, seed=0), []
+
+        def tell(step: int, loss: float) -> None:
+            seen.append(step)
+            if step + 1 == until:
+                raise KeyboardInterrupt
+
+        nano.train_nano(model, tokenizer, varied(), TRAINING, tell, halfway=halfway)
+        return model.state_dict(), seen
+
+    whole, _ = trained(None, 0)
+    halfway = Halfway(tmp_path / "own", "recipe", every=10)
+    with pytest.raises(KeyboardInterrupt):
+        trained(halfway, 17)
+    resumed, seen = trained(halfway, 0)
+    assert seen == list(range(10, 25))
+    assert all(torch.equal(resumed[name], weight) for name, weight in whole.items())
+    _, anew = trained(replace(halfway, made="another recipe"), 0)
+    assert anew == list(range(25))
+    assert len(list(halfway.folder.iterdir())) == 2
+    halfway.remove()
+    assert not list(halfway.folder.iterdir())
+
+
+def test_a_state_that_does_not_fit_is_not_gone_on_with(tokenizer: Any, tmp_path: Path) -> None:
+    halfway = Halfway(tmp_path, "recipe", 10)
+    model = nano.make_model(tokenizer, SHAPE, seed=0)
+    before = model.lm_head.weight.detach().clone()
+    for body, said in [
+        (b"x", "not a readable"),
+        (save({"x": torch.zeros(1)}), "no state"),
+        (save(ODD), "do not match"),
+    ]:
+        halfway.path.write_bytes(body)
+        with pytest.raises(InputError, match=said):
+            nano.train_nano(model, tokenizer, pairs(), TRAINING, halfway=halfway)
+    assert torch.equal(model.lm_head.weight, before)
 
 
 def test_running_out_of_pairs_is_said(tokenizer: Any) -> None:

@@ -3,7 +3,7 @@
 To look a word up takes several heads in a row, none of which helps a reply before the others are there: that is what
 training spends most of its steps on. So the heads begin as a chain that hands a word on, whatever the word is, and a
 part of the loss, −log of the attention that each pays to the token that it should look at, tells them where to look
-(Deshpande and Narasimhan 2020, arXiv 2010.02399, guide heads to fixed patterns). That part falls to nothing by the end.
+(Deshpande and Narasimhan 2020, arXiv 2010.02399, guide heads to fixed patterns). That part falls to nothing.
 Only training knows of it: the model has the layers that it had, and may unlearn what is of no use.
 """
 
@@ -30,16 +30,22 @@ class Guide:
     """`looks` finds what should be looked at in the tokens of a dialogue; `heads` are those that should, by what for.
 
     `chains` are heads of which each hands on what the one before has found. `weight` is that of this part of the loss,
-    in nats a look and head, at the first step beside a nat a token of replies.
+    in nats a look and head, at the first step beside a nat a token of replies; it falls to nothing in the share `until`
+    of the training.
     """
 
     looks: Callable[[Sequence[int]], list[Look]]
     heads: Mapping[str, tuple[Head, ...]]
     chains: tuple[tuple[Head, ...], ...]
     weight: float = 1.0
+    until: float = 1.0
+
+    def left(self, done: float) -> float:
+        """The share of the weight that is left when a share of the training is done."""
+        return max(0.0, 1 - done / self.until)
 
     def of_shards(self, shards: Sequence[Tensor], left: float) -> list[Guiding]:
-        """The loss of each shard of a batch, ids (rows, length); `left` is the share of the training that is left."""
+        """The loss of each shard of a batch, ids (rows, length); `left` is the share of the weight that is left."""
         looks = [self.of(ids.tolist()) for ids in shards]
         counts = {name: sum(len(own[name]) for own in looks) for name in self.heads}
         return [partial(self.loss, looks=own, counts=counts, left=left) for own in looks]

@@ -166,9 +166,6 @@ def train_nano(
     chat = Chat(tokenizer, "nano")
     drawn = batches(chat, iter(pairs), settings)
     dtype = torch.bfloat16 if settings.bf16 and multiplies_bf16() else torch.float32
-    # In bf16 the backward pass of the fused attention was measured at three times the plain one; in fp32 it is faster.
-    # And attention that is guided has to be computed.
-    model.set_attn_implementation("eager" if guide or dtype == torch.bfloat16 else "sdpa")
     optimizers = _optimizers(model, settings, dtype)
     first = halfway.read(model, optimizers) if halfway else 0
     workers = [copy.deepcopy(model).to(dtype).train() for _ in range(settings.shards)]
@@ -190,9 +187,9 @@ def train_nano(
                 for group in (g for o in optimizers for g in o.param_groups):
                     group["lr"] = settings.lr * learning_rate_factor(step, settings)
                 shards = _shards(rows, settings.shards)
-                guiding = (
-                    guide.of_shards([ids for ids, _, _ in shards], 1 - step / settings.steps) if guide else nothing
-                )
+                left = guide.left(step / settings.steps) if guide else 0.0
+                _attend(workers, plainly=left > 0 or dtype == torch.bfloat16)
+                guiding = guide.of_shards([ids for ids, _, _ in shards], left) if guide and left else nothing
                 loss = sum(pool.map(_shard_backward, workers, shards, guiding))
                 _step(model, workers, optimizers)
                 if halfway and halfway.due(step + 1) and step + 1 < settings.steps:
@@ -219,6 +216,18 @@ def reply_loss(model: Any, ids: Tensor, replies: Tensor, tokens: int, attentions
     hidden = out.last_hidden_state.flatten(0, 1)[wanted]
     logits = model.get_output_embeddings()(hidden).float()
     return nn.functional.cross_entropy(logits, ids[:, 1:].flatten()[wanted], reduction="sum") / tokens
+
+
+def _attend(workers: Sequence[Any], *, plainly: bool) -> None:
+    """Compute attention by the plain products or by the fused ones.
+
+    In bf16 the backward pass of the fused attention was measured at three times the plain one; in fp32 it is faster.
+    And attention that is guided has to be there to be read.
+    """
+    wanted = "eager" if plainly else "sdpa"
+    for worker in workers:
+        if worker.config._attn_implementation != wanted:
+            worker.set_attn_implementation(wanted)
 
 
 Shard = tuple[Tensor, Tensor, int]

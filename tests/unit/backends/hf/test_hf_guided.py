@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import torch
 from tests.unit.backends.hf.conftest import REPLY, SHAPE, TEXTS
 
 from askfirst.backends.hf import nano
-from askfirst.backends.hf.guided import STRENGTH, Guide, Look, hand_on
+from askfirst.backends.hf.guided import STRENGTH, Guide, Guiding, Look, hand_on
 from askfirst.values import Message
 
 PAIRS = [([Message("user", TEXTS[0])], REPLY), ([Message("user", TEXTS[2])], TEXTS[3])]
@@ -59,6 +60,23 @@ def test_the_loss_is_the_mean_of_log_attention_over_the_whole_batch() -> None:
         logs = [attention[row, head, at, 1].log() for _, at in looks for head in (0, 2)]
         loss = part([attention[row : row + 1]])
         assert float(loss) == pytest.approx(-2.0 * 0.5 * float(sum(logs)) / 3, rel=1e-4)
+
+
+def test_a_guide_that_has_ended_leaves_the_training_alone(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ways: list[str] = []
+
+    def noted(worker: Any, shard: nano.Shard, guiding: Guiding | None) -> float:
+        ways.append(worker.config._attn_implementation + (" guided" if guiding else ""))
+        return backward(worker, shard, guiding)
+
+    backward = nano._shard_backward
+    monkeypatch.setattr(nano, "_shard_backward", noted)
+    settings = nano.NanoTraining(steps=8, batch=4, lr=1e-2, warmup=3, buckets=2, shards=1)
+    model = nano.make_model(tokenizer, SHAPE, seed=0)
+    nano.train_nano(model, tokenizer, itertools.cycle(PAIRS), settings, guide=replace(GUIDE, until=0.5))
+    assert ways == ["eager guided"] * 4 + ["sdpa"] * 4
+    assert [GUIDE.left(done) for done in (0.0, 0.25, 1.0)] == [1.0, 0.75, 0.0]
+    assert [replace(GUIDE, until=0.5).left(done) for done in (0.0, 0.25, 0.75)] == [1.0, 0.5, 0.0]
 
 
 def test_dialogues_without_looks_learn_as_they_would() -> None:

@@ -32,6 +32,7 @@ HEADS: Mapping[str, tuple[tuple[int, int], ...]] = {
     "no key": ((4, 0),),
 }
 CHAINS = (((1, 0), (2, 0), (4, 0)), ((1, 3), (2, 3), (4, 3)))  # of a key's name, and of a value's first word
+UNTIL = 0.4  # share of a build after which heads look where they like
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _NOTES = ("\nunless said otherwise: ", "\nusually: ", "\nnot possible: ")
 
@@ -164,4 +165,4 @@ def guide(tokenizer: Any) -> Guide:
     """The guide for dialogues of `clarify`."""
     from askfirst.backends.hf.guided import Guide
 
-    return Guide(Reader(tokenizer).looks, HEADS, CHAINS)
+    return Guide(Reader(tokenizer).looks, HEADS, CHAINS, until=UNTIL)

@@ -3,8 +3,9 @@
 Two of the seven families are never seen in training. So keys and values may have names of one to three words, any that
 are common in English or made up, and some of these are what is said: only looking for a word again helps there. Or
 values are said in words of several of their ways at once, since a model that has seen few ways to say a value learns
-those by heart and reads no other. Some made-up values are said in words that have nothing to do with them: plans leave
-these keys out, which costs half of what a wrong guess does, unless they have asked: answers can be read. Around the
+those by heart and reads no other. Some made-up values are said in words that have nothing to do with them, any or those
+of the value whose place they took: plans leave these keys out, which costs half of what a wrong guess does, unless they
+have asked: answers can be read. Around the
 facts stand sentences of other families or words that mean nothing, as they will in requests that were never seen.
 Nothing here is of another split than train.
 """
@@ -29,6 +30,7 @@ from askfirst.specialists.core import Pair
 from askfirst.values import Message, Scenario
 
 TRIES = 8
+KEPT = 0.5  # share of the keys that cannot be read whose values are said as they were before
 DULL = 0.5  # share of the disguised dialogues with a question in whose request nothing that is disguised can be read
 # Words of users that tell what holds, not what: any others in their place tell as much.
 CONNECTIVES = ("either", "or else", "As I said", "Like I told you", "no, sorry", "I have no idea", "I know nothing")
@@ -50,6 +52,7 @@ def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, rand
         # Questions write a name without `_`, so that one of a word stays one.
         name, shared = made.name(random)[: 1 + one.name.count("_")], made.ending(random)
         written |= {one.name.replace("_", " "): " ".join(name), one.name: "_".join(name)}
+        kept = random.random() < KEPT
         if random.random() < share:
             unread.add(one.name)
         for value in one.values:
@@ -57,7 +60,10 @@ def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, rand
             written[value] = " ".join((*own, *shared))
             for way in map(str.lower, one.ways(value)):
                 answered[way] = made.told(own, shared, random)
-                requested[way] = made.unread(random) if one.name in unread else answered[way]
+                if one.name not in unread:
+                    requested[way] = answered[way]
+                elif not kept:
+                    requested[way] = made.unread(random)
     shown, mark, request = messages[0].content.rpartition(SAID)
     opening = Message(
         "user", _swapped(shown, written) + mark + reframed(scenario, _swapped(request, requested), random)

@@ -18,7 +18,8 @@ AROUND = (  # a made-up value
     *("over the {}", "{} of ours", "by {} only", "just {}", "at the {} please", "for one {}", "{} in all"),
 )
 SHARED = 0.3  # share of the keys whose values end with the same word, as `same city` and `other city` do
-UNREAD = 0.12  # share of the made-up keys whose values are said in words that mean nothing
+UNREAD = 0.25  # share of the made-up keys whose values are said in words that tell nothing of them
+RECAST = 0.2  # share of the words of made-up names and values that are known for something else
 FILLED = 0.3  # share of the made-up values that stand between words that mean nothing
 # Words of values and of the ways to say them, and of keys, in the families that are trained on; as they are written.
 KNOWN: list[str] = sorted(
@@ -30,6 +31,7 @@ KNOWN: list[str] = sorted(
         for word in re.findall(r"[A-Za-z]{2,}", text)
     }
 )
+ELSEWHERE = sorted({each.lower() for each in KNOWN})
 COMMON: list[str] = [
     word
     for line in resources.files(__package__).joinpath("words.txt").read_text("utf-8").split("\n")
@@ -50,6 +52,11 @@ def word(random: np.random.Generator) -> str:
     return odd(random) if random.random() < 0.5 else made_up(random)
 
 
+def naming(random: np.random.Generator) -> str:
+    """A word of a made-up name or value: any, or one that stands elsewhere in the families that are trained on."""
+    return ELSEWHERE[int(random.integers(len(ELSEWHERE)))] if random.random() < RECAST else word(random)
+
+
 def words(count: int, random: np.random.Generator) -> str:
     """So many of them."""
     return " ".join(word(random) for _ in range(count))
@@ -57,17 +64,17 @@ def words(count: int, random: np.random.Generator) -> str:
 
 def name(random: np.random.Generator) -> list[str]:
     """The words of a key's made-up name."""
-    return [word(random) for _ in range(int(random.integers(1, 3)))]
+    return [naming(random) for _ in range(int(random.integers(1, 3)))]
 
 
 def ending(random: np.random.Generator) -> list[str]:
     """The word with which all values of a key end, or none."""
-    return [word(random)] if random.random() < SHARED else []
+    return [naming(random)] if random.random() < SHARED else []
 
 
 def value(shared: Sequence[str], random: np.random.Generator) -> list[str]:
     """The words of a made-up value that are its own; the shared ones follow."""
-    return [word(random) for _ in range(int(random.integers(1, 4 - len(shared))))]
+    return [naming(random) for _ in range(int(random.integers(1, 4 - len(shared))))]
 
 
 def told(own: Sequence[str], shared: Sequence[str], random: np.random.Generator) -> str:

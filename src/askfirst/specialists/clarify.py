@@ -21,11 +21,11 @@ from askfirst.store import generator
 from askfirst.values import Scenario
 from askfirst.warmstart import demonstration_scenarios
 
-DISGUISED, BLENDED = 0.35, 0.35  # shares of the dialogues
+DISGUISED, BLENDED = 0.45, 0.35  # shares of the dialogues
 DRILLS = (0.5, 0.1)  # share of the dialogues at first, and at last
-LISTS_UNTIL = 0.1  # share of the build in which all dialogues are about no task, but lists to look up
-LISTINGS = (0.35, 0.25)  # share of such dialogues after it, if it had lasted no time, and at last
-FEW_UNTIL = 0.2  # share of the build up to which keys of some dialogues have one value, two or three to choose from
+LISTS_UNTIL = 0.05  # share of the build in which all dialogues are about no task, but lists to look up
+LISTINGS = (0.35, 0.15)  # share of such dialogues after it, if it had lasted no time, and at last
+FEW_UNTIL = 0.1  # share of the build up to which keys of some dialogues have one value, two or three to choose from
 # Fixed parts of openings and calls, a token each.
 PARTS = (
     '{"name": "ask_question", "arguments": {"question": "What is the ',
@@ -88,5 +88,5 @@ def retold(scenario: Scenario, told: Told, random: np.random.Generator) -> Pair:
 
 WORDS = (*_words.KNOWN, *_words.COMMON)
 CLARIFY = Specialist(
-    "nano-clarify", "clarify", PARTS, Recipe(steps=3800, lr=3e-3), scenarios, WORDS, retold, _looks.guide
+    "nano-clarify", "clarify", PARTS, Recipe(steps=6000, lr=3e-3), scenarios, WORDS, retold, _looks.guide
 )

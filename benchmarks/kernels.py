@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from askfirst.backends._chat import Chat
-from askfirst.backends.hf import models, nano
+from askfirst.backends.hf import models, nano, widening
 from askfirst.cli.kernels import KERNELS
 from askfirst.specialists import RETAIL
 from askfirst.specialists.core import dialogues
@@ -42,7 +42,7 @@ def main() -> None:
 def measure(shapes: str) -> None:
     """Take the steps in this process and print what is resident now and then."""
     torch.set_num_threads(1)
-    model, tokenizer = nano.widened(models.NANO, RETAIL.parts)
+    model, tokenizer = widening.widened(models.NANO, RETAIL.parts)
     model = model.to(torch.bfloat16).train()
     model.set_attn_implementation("eager")
     found = []

@@ -7,8 +7,8 @@ a value, asked for one fact a turn. Every EVERY steps: the share of first tokens
 first key, that are the likeliest, in SHOWN lists that are not trained on. A later key may be one that is left over.
 
 --keys, --values, --words: the lists of --one have so many keys, so many values each, and so many of the common words,
-evenly spread. --guided: heads are told where to look, as in a build. --directions is `nano.WORD_RANK`, --length
-`nano.WORD_LENGTH`, --rate the learning rate.
+evenly spread. --guided: heads are told where to look, as in a build. --directions is `widening.WORD_RANK`, --length
+`widening.WORD_LENGTH`, --rate the learning rate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from askfirst.backends._chat import Chat
-from askfirst.backends.hf import nano
+from askfirst.backends.hf import nano, widening
 from askfirst.clarify.calls import PLAN, Call
 from askfirst.replies import SAID
 from askfirst.specialists._lists import in_turn
@@ -82,11 +82,11 @@ def main() -> None:
     parser.add_argument("--values", type=int, default=2)
     parser.add_argument("--words", type=int, default=len(COMMON))
     parser.add_argument("--guided", action="store_true")
-    parser.add_argument("--directions", type=int, default=nano.WORD_RANK)
-    parser.add_argument("--length", type=float, default=nano.WORD_LENGTH)
+    parser.add_argument("--directions", type=int, default=widening.WORD_RANK)
+    parser.add_argument("--length", type=float, default=widening.WORD_LENGTH)
     parser.add_argument("--rate", type=float, default=2e-3)
     given = parser.parse_args()
-    nano.WORD_RANK, nano.WORD_LENGTH = given.directions, given.length
+    widening.WORD_RANK, widening.WORD_LENGTH = given.directions, given.length
     known = COMMON[:: len(COMMON) // given.words][: given.words]
     model, tokenizer, guide = begin(CLARIFY if given.guided else replace(CLARIFY, guide=None))
     chat, began, batch = Chat(tokenizer, "nano"), time.perf_counter(), 32 if given.one else 16
@@ -117,8 +117,8 @@ def main() -> None:
             row.append(f"{np.mean(values):.2f} / {np.mean(keys):.2f} / {np.mean(first):.2f}")
         print(f"| {' | '.join(row)} |", flush=True)
 
-    settings = nano.NanoTraining(given.steps, batch, given.rate, bf16=True, buckets=2)
-    nano.train_nano(model, tokenizer, pairs(), settings, tell, guide)
+    settings = nano.NanoTraining(given.steps, batch, given.rate, bf16=True, buckets=2, guide=guide)
+    nano.train_nano(model, tokenizer, pairs(), settings, tell)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from askfirst.backends._chat import Chat
-from askfirst.backends.hf import models, nano
+from askfirst.backends.hf import models, nano, widening
 from askfirst.specialists import CLARIFY
 from askfirst.specialists._looks import HEADS, Reader
 from askfirst.specialists.core import Recipe, dialogues
@@ -25,7 +25,7 @@ user said: Find somebody, over a week, for my rabbit. The day is near."""
 
 @pytest.fixture(scope="module")
 def chat() -> Chat:
-    _, tokenizer = nano.widened(models.NANO, CLARIFY.parts, CLARIFY.words)
+    _, tokenizer = widening.widened(models.NANO, CLARIFY.parts, CLARIFY.words)
     return Chat(tokenizer, "nano")
 
 

@@ -233,10 +233,10 @@ def test_the_last_part_guesses() -> None:
 def test_further_tokens_leave_the_others_as_they_were() -> None:
     pytest.importorskip("torch")
     from askfirst.backends._chat import Chat
-    from askfirst.backends.hf import models, nano
+    from askfirst.backends.hf import models, nano, widening
 
     before, old = nano.load_nano(models.NANO)
-    model, tokenizer = nano.widened(models.NANO, PARTS, CLARIFY.words)
+    model, tokenizer = widening.widened(models.NANO, PARTS, CLARIFY.words)
     ids = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in PARTS]
     assert all(len(each) == 1 for each in ids)
     weights, known = model.get_input_embeddings().weight, before.get_input_embeddings().weight
@@ -246,8 +246,8 @@ def test_further_tokens_leave_the_others_as_they_were() -> None:
     words = weights[tokenizer.convert_tokens_to_ids([word for word in CLARIFY.words if word not in old.vocab])]
     apart = words.detach() - known.mean(0).detach()
     assert len(apart) > 10_000
-    assert int(apart[:1000].svd().S.gt(1e-3).sum()) == nano.WORD_RANK < apart.shape[1]
-    assert apart.norm(dim=1).allclose(nano.WORD_LENGTH * (known - known.mean(0)).norm(dim=1).mean())
+    assert int(apart[:1000].svd().S.gt(1e-3).sum()) == widening.WORD_RANK < apart.shape[1]
+    assert apart.norm(dim=1).allclose(widening.WORD_LENGTH * (known - known.mean(0)).norm(dim=1).mean())
     chat = Chat(tokenizer, "x")
     shown = chat.encode((Message("user", "this island has_an anniversary"),))
     assert {"this", "island", "has", "an", "anniversary"} < {tokenizer.decode([i]) for i in shown}

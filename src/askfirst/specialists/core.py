@@ -81,9 +81,9 @@ def build(own: Specialist, folder: Path, recipe: Recipe, command: str, progress:
     from askfirst.backends.hf.halfway import Halfway
 
     model, tokenizer, guide = begin(own)
-    settings = nano.NanoTraining(recipe.steps, recipe.batch, recipe.lr, bf16=True, seed=recipe.seed)
+    settings = nano.NanoTraining(recipe.steps, recipe.batch, recipe.lr, bf16=True, seed=recipe.seed, guide=guide)
     halfway = Halfway(folder, f"{own.name} {recipe!r} {code_hash()}", KEPT_EVERY)
-    nano.train_nano(model, tokenizer, dialogues(own, recipe), settings, progress, guide, halfway)
+    nano.train_nano(model, tokenizer, dialogues(own, recipe), settings, progress, halfway)
     digest = nano.save_nano(model, tokenizer, folder, command)
     halfway.remove()
     return digest
@@ -91,10 +91,11 @@ def build(own: Specialist, folder: Path, recipe: Recipe, command: str, progress:
 
 def begin(own: Specialist) -> tuple[Any, Any, Guide | None]:
     """`nano` with the specialist's tokens, as (model, tokenizer), and where its heads are told to look, if they are."""
-    from askfirst.backends.hf import models, nano
+    from askfirst.backends.hf import models
     from askfirst.backends.hf.guided import hand_on
+    from askfirst.backends.hf.widening import widened
 
-    model, tokenizer = nano.widened(models.NANO, own.parts, own.words)
+    model, tokenizer = widened(models.NANO, own.parts, own.words)
     guide = own.guide(tokenizer) if own.guide else None
     if guide:
         hand_on(model, sorted(set(tokenizer.convert_tokens_to_ids(list(own.words)))), guide.chains)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -43,10 +42,6 @@ TEMPLATE = (
     "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
 Pair = tuple[Sequence[Message], str]
-# A head passes on 32 numbers: to write a word again is learnt sooner where words differ in few more directions.
-WORD_RANK = 48
-# In what the layers have added so far, a word is told from others sooner where its vector is longer than other tokens'.
-WORD_LENGTH = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +63,7 @@ class NanoTraining:
 
     The learning rate warms up linearly and falls to a tenth of `lr` on a cosine. A step is computed in `shards`
     side by side, one thread each: such small products gain nothing from more threads on one of them. The next batch is
-    drawn meanwhile. `bf16`: products in bf16, where the processor has them.
+    drawn meanwhile. `bf16`: products in bf16, where the processor has them. A `guide` tells heads where to look.
     """
 
     steps: int
@@ -80,6 +75,7 @@ class NanoTraining:
     shards: int = 2
     buckets: int = 16  # batches drawn together and sorted by length
     seed: int = 0
+    guide: Guide | None = None
 
 
 def glue() -> tuple[str, ...]:
@@ -111,10 +107,11 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int = 2048) -> PreTrainedTo
     )
     core.train_from_iterator(_without(texts, fixed), trainer)
     core.add_tokens([AddedToken(part, normalized=False, special=False) for part in fixed])
-    return _wrapped(core)
+    return wrapped(core)
 
 
-def _wrapped(core: Tokenizer) -> PreTrainedTokenizerFast:
+def wrapped(core: Tokenizer) -> PreTrainedTokenizerFast:
+    """A tokenizer of the library with the chat template and the special tokens of `nano`."""
     return PreTrainedTokenizerFast(
         tokenizer_object=core, pad_token=PAD, eos_token=END, chat_template=TEMPLATE, clean_up_tokenization_spaces=False
     )
@@ -154,12 +151,11 @@ def train_nano(
     pairs: Iterable[Pair],
     settings: NanoTraining,
     progress: Callable[[int, float], None] | None = None,
-    guide: Guide | None = None,
     halfway: Halfway | None = None,
 ) -> float:
     """Train all weights on (chat, reply) pairs in place; returns the last step's loss in nats per reply token.
 
-    `pairs` must hold at least steps × batch items; `progress` gets (step, loss); a `guide` tells heads where to look.
+    `pairs` must hold at least steps × batch items; `progress` gets (step, loss).
     Where it has left its state, `halfway`, it goes on from there with the same numbers, if the pairs are the same.
     Raises InputError when the pairs run out.
     """
@@ -171,7 +167,7 @@ def train_nano(
     workers = [copy.deepcopy(model).to(dtype).train() for _ in range(settings.shards)]
     threads = torch.get_num_threads()
     torch.set_num_threads(settings.shards)  # of this thread alone, which steps the weights
-    loss = math.nan
+    loss, guide = math.nan, settings.guide
     nothing = [None] * settings.shards
     try:
         with (
@@ -294,59 +290,10 @@ def save_nano(model: Any, tokenizer: Any, folder: Path, build: str) -> str:
     return digest
 
 
-def widened(folder: Path, parts: Sequence[str], words: Sequence[str] = ()) -> tuple[Any, Any]:
-    """The (model, tokenizer) of a folder in which further fixed parts, and further words, are one token each.
-
-    A part is a token wherever it stands; a word is, where it is all of a run of letters. A part starts as the mean of
-    those it stands for, so that the model reads it much as it read them. A word starts at a random place, WORD_LENGTH
-    as far from the mean of all as others are: means of a word's pieces lie too close to each other to be told apart.
-    """
-    model, tokenizer = load_nano(folder)
-    texts = dict.fromkeys((*parts, *words))
-    pieces = {text: tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts}
-    wider = _wrapped(_with_tokens(folder / "tokenizer.json", [text for text in texts if len(pieces[text]) > 1], parts))
-    known = model.get_input_embeddings().weight.detach().clone()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        model.resize_token_embeddings(-(-len(wider) // 64) * 64, mean_resizing=False)
-        length = WORD_LENGTH * (known - known.mean(0)).norm(dim=1).mean()
-        random = known.mean(0) + length * _directions(len(texts), known.shape[1])
-    weights = model.get_input_embeddings().weight
-    with torch.no_grad():
-        for i, (text, ids) in enumerate(pieces.items()):
-            if len(ids) > 1:
-                weights[wider.convert_tokens_to_ids(text)] = known[ids].mean(0) if i < len(parts) else random[i]
-    return model, wider
-
-
-def _directions(count: int, size: int) -> Tensor:
-    """Random directions (count, size) of length 1, all in WORD_RANK dimensions."""
-    basis = torch.linalg.qr(torch.randn(size, WORD_RANK))[0]
-    directions: Tensor = nn.functional.normalize(torch.randn(count, WORD_RANK), dim=1) @ basis.T
-    return directions
-
-
-def _with_tokens(file: Path, texts: Sequence[str], parts: Sequence[str]) -> Tokenizer:
-    """The tokenizer of a file with `texts` as tokens; of these, `parts` are found before the text is cut into words.
-
-    Words become entries without merges, which the tokenizer takes as they are (`ignore_merges`). Every token that is
-    added is an entry too, since it would be given the next free id otherwise.
-    """
-    made = json.loads(file.read_text(encoding="utf-8"))
-    vocabulary = made["model"]["vocab"]
-    vocabulary |= {each["content"]: each["id"] for each in made["added_tokens"]}
-    first = max(vocabulary.values()) + 1
-    vocabulary |= {text: first + i for i, text in enumerate(texts)}
-    made["model"]["ignore_merges"] = True
-    core = Tokenizer.from_str(json.dumps(made))
-    core.add_tokens([AddedToken(part, normalized=False, special=False) for part in parts])
-    return core
-
-
 def load_nano(folder: Path) -> tuple[Any, Any]:
     """The (model, tokenizer) that `save_nano` wrote, weights in fp32."""
     model = LlamaForCausalLM.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
-    return model, _wrapped(Tokenizer.from_file(str(folder / "tokenizer.json")))
+    return model, wrapped(Tokenizer.from_file(str(folder / "tokenizer.json")))
 
 
 def is_saved(folder: Path, build: str) -> bool:

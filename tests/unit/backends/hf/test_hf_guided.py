@@ -42,8 +42,8 @@ def test_a_guided_head_looks_where_it_is_told_and_the_replies_are_learnt(tokeniz
     found = []
     for guide in (None, GUIDE):
         model = nano.make_model(tokenizer, SHAPE, seed=0)
-        settings = nano.NanoTraining(steps=80, batch=4, lr=1e-2, warmup=3, buckets=2, shards=shards)
-        loss = nano.train_nano(model, tokenizer, itertools.cycle(PAIRS), settings, guide=guide)
+        settings = nano.NanoTraining(steps=80, batch=4, lr=1e-2, warmup=3, buckets=2, shards=shards, guide=guide)
+        loss = nano.train_nano(model, tokenizer, itertools.cycle(PAIRS), settings)
         found.append((loss, paid(model, tokenizer)))
     (plain, before), (guided, after) = found
     assert before < 0.3
@@ -71,9 +71,11 @@ def test_a_guide_that_has_ended_leaves_the_training_alone(tokenizer: Any, monkey
 
     backward = nano._shard_backward
     monkeypatch.setattr(nano, "_shard_backward", noted)
-    settings = nano.NanoTraining(steps=8, batch=4, lr=1e-2, warmup=3, buckets=2, shards=1)
+    settings = nano.NanoTraining(
+        steps=8, batch=4, lr=1e-2, warmup=3, buckets=2, shards=1, guide=replace(GUIDE, until=0.5)
+    )
     model = nano.make_model(tokenizer, SHAPE, seed=0)
-    nano.train_nano(model, tokenizer, itertools.cycle(PAIRS), settings, guide=replace(GUIDE, until=0.5))
+    nano.train_nano(model, tokenizer, itertools.cycle(PAIRS), settings)
     assert ways == ["eager guided"] * 4 + ["sdpa"] * 4
     assert [GUIDE.left(done) for done in (0.0, 0.25, 1.0)] == [1.0, 0.75, 0.0]
     assert [replace(GUIDE, until=0.5).left(done) for done in (0.0, 0.25, 0.75)] == [1.0, 0.5, 0.0]

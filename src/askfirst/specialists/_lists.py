@@ -75,16 +75,16 @@ def _keys(hard: float, random: np.random.Generator) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A key as the opening shows it, with values that may share how they end."""
+    """A key as the opening shows it, with values that may share how they begin or end."""
 
     name: str
     price: int
     own: tuple[tuple[str, ...], ...]
-    shared: tuple[str, ...]
+    shared: made.Shared
 
     @property
     def values(self) -> list[str]:
-        return [" ".join((*words, *self.shared)) for words in self.own]
+        return [" ".join(self.shared.around(words)) for words in self.own]
 
     @property
     def line(self) -> str:
@@ -97,11 +97,11 @@ class _Row:
 
 def _row(few: int, price: int, hard: float, random: np.random.Generator) -> _Row:
     """A key of `few` values; but for a share `hard` of these rows, its name and each value are one common word."""
-    name, shared = made.name(random), made.ending(random)
+    name, shared = made.name(random), made.shared(random)
     own = [made.value(shared, random) for _ in range(few)]
     if random.random() >= hard:
-        name, shared, own = [made.common(random)], [], [[made.common(random)] for _ in range(few)]
-    return _Row("_".join(name), price, tuple(map(tuple, own)), tuple(shared))
+        name, shared, own = [made.common(random)], made.Shared(), [[made.common(random)] for _ in range(few)]
+    return _Row("_".join(name), price, tuple(map(tuple, own)), shared)
 
 
 def _opening(rows: Sequence[_Row], request: str, random: np.random.Generator) -> Message:

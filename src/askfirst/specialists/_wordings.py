@@ -50,14 +50,14 @@ def disguised(scenario: Scenario, messages: tuple[Message, ...], last: str, rand
         if one.name == CONFIRM or one.values[-1].isdigit() or random.random() < 0.2:
             continue
         # Questions write a name without `_`, so that one of a word stays one.
-        name, shared = made.name(random)[: 1 + one.name.count("_")], made.ending(random)
+        name, shared = made.name(random)[: 1 + one.name.count("_")], made.shared(random)
         written |= {one.name.replace("_", " "): " ".join(name), one.name: "_".join(name)}
         kept = random.random() < KEPT
         if random.random() < share:
             unread.add(one.name)
         for value in one.values:
             own = made.value(shared, random)
-            written[value] = " ".join((*own, *shared))
+            written[value] = " ".join(shared.around(own))
             for way in map(str.lower, one.ways(value)):
                 answered[way] = made.told(own, shared, random)
                 if one.name not in unread:

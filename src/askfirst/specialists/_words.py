@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 
 import numpy as np
@@ -17,7 +18,7 @@ AROUND = (  # a made-up value
     *("{}", "{}", "the {}", "a {}", "with {}", "{} it is", "for {}", "in the {}", "out of a {}", "for my {}"),
     *("over the {}", "{} of ours", "by {} only", "just {}", "at the {} please", "for one {}", "{} in all"),
 )
-SHARED = 0.3  # share of the keys whose values end with the same word, as `same city` and `other city` do
+SHARED = 0.4  # share of the keys whose values begin or end with the same word: `one day`, `one week`
 UNREAD = 0.25  # share of the made-up keys whose values are said in words that tell nothing of them
 RECAST = 0.2  # share of the words of made-up names and values that are known for something else
 FILLED = 0.3  # share of the made-up values that stand between words that mean nothing
@@ -67,20 +68,36 @@ def name(random: np.random.Generator) -> list[str]:
     return [naming(random) for _ in range(int(random.integers(1, 3)))]
 
 
-def ending(random: np.random.Generator) -> list[str]:
-    """The word with which all values of a key end, or none."""
-    return [naming(random)] if random.random() < SHARED else []
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Words that all values of a key have before or after their own."""
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+    def around(self, own: Sequence[str]) -> tuple[str, ...]:
+        """The words of a value."""
+        return (*self.before, *own, *self.after)
 
 
-def value(shared: Sequence[str], random: np.random.Generator) -> list[str]:
-    """The words of a made-up value that are its own; the shared ones follow."""
-    return [naming(random) for _ in range(int(random.integers(1, 4 - len(shared))))]
+def shared(random: np.random.Generator) -> Shared:
+    """The word with which all values of a key begin or end, or none."""
+    if random.random() >= SHARED:
+        return Shared()
+    own = (naming(random),)
+    return Shared(before=own) if random.random() < 0.5 else Shared(after=own)
 
 
-def told(own: Sequence[str], shared: Sequence[str], random: np.random.Generator) -> str:
+def value(shared: Shared, random: np.random.Generator) -> list[str]:
+    """The words of a made-up value that are its own; the shared ones stand around them."""
+    return [naming(random) for _ in range(int(random.integers(1, 4 - len(shared.around(())))))]
+
+
+def told(own: Sequence[str], shared: Shared, random: np.random.Generator) -> str:
     """How a value of these words is said: by some of them that stand together, one of which is its own."""
-    first, every = int(random.integers(len(own))), (*own, *shared)
-    part = " ".join(every[first : first + int(random.integers(1, len(every) + 1))])
+    every, at = shared.around(own), len(shared.before) + int(random.integers(len(own)))
+    first, last = random.integers(at + 1), random.integers(at, len(every))
+    part = " ".join(every[int(first) : int(last) + 1])
     if random.random() < FILLED:
         before, after = words(int(random.integers(3)), random), words(int(random.integers(3)), random)
         return f"{before} {part} {after}".strip()
